@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0
+# A thin front for lab/lab.py; `make help` says what there is.
+
+LAB := /usr/bin/env python3 lab/lab.py
+export ARCH STOCK KERNEL_SRC FORCE V SMP CMDLINE
+export PYTHONDONTWRITEBYTECODE := 1
+ifeq ($(V),1)
+Q :=
+else
+Q := @
+endif
+# The lab runs its own parallel makes; two of its commands at once would only wait for each other.
+.NOTPARALLEL:
+MAKEFLAGS += --no-print-directory
+
+help:
+	@echo 'Directed yield for overcommitted KVM hosts: a patch series for Linux 6.12, and its lab.'
+	@echo
+	@echo 'Start here:'
+	@echo '  make demo              stock next to patched: an overcommitted VM on both, one table'
+	@echo '  make check             all tests; the last line counts them'
+	@echo
+	@echo 'Step by step (each target does the set-up it needs; all can be repeated):'
+	@echo '  make setup             install packages (as root), make the lab root for arm64; ARCH= for one only'
+	@echo '  make tree              lay the patched kernel out in build/linux, one commit per patch'
+	@echo '  make kernel            build it; ARCH=x86 (default), arm64 or s390'
+	@echo '  make shell             boot it and give a shell, tests in /tests; ARCH=, SMP=2, CMDLINE="..."'
+	@echo '  make check-x86         only the tests of one architecture'
+	@echo '  make baseline          record what the stock kernel does in upstream selftests (lab/baseline/)'
+	@echo '  make bench             the whole matrix of measurements'
+	@echo '  make clean             delete build/ (the cache in ~/.cache/directed-yield stays)'
+	@echo
+	@echo 'Variables:'
+	@echo '  STOCK=1                the stock kernel: the untouched source plus only the patches marked'
+	@echo '                         "Stock: yes" (the software pause filter), for a fair comparison'
+	@echo '  KERNEL_SRC=path        a vanilla or Debian 6.12.y tree or tarball instead of the package'
+	@echo '  FORCE=1                make tree: drop local changes in build/linux (they are saved in a ref)'
+	@echo '  V=1                    show the commands'
+
+setup tree kernel shell check baseline clean:
+	$(Q)$(LAB) $@
+
+demo bench:
+	$(Q)$(LAB) $@ $(ARGS)
+
+check-%:
+	$(Q)$(LAB) check $*
+
+.PHONY: help setup tree kernel shell check baseline demo bench clean
+.DEFAULT_GOAL := help

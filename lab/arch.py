@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What differs between the architectures when building kernels and programs."""
+
+from dataclasses import dataclass
+
+import paths
+import ui
+
+
+@dataclass(frozen=True)
+class Arch:
+    """One architecture of the lab."""
+    name: str               # the lab's and the kernel's ARCH
+    cross: str              # CROSS_COMPILE
+    base: str               # the make target that the configuration fragment goes on top of
+    image: str              # the bootable image, below the object directory
+    selftests: str          # the selftests' folder for the architecture
+    link: str               # how the selftests are linked
+    must: tuple             # options without which the lab makes no sense
+
+    @property
+    def compiler(self):
+        return self.cross + "gcc"
+
+    @property
+    def config(self):
+        return paths.CONFIGS / f"{self.name}.config"
+
+
+COMMON = ("SMP", "VIRTUALIZATION", "KVM", "DEBUG_FS", "CGROUP_SCHED", "FAIR_GROUP_SCHED", "KUNIT")
+STATIC = "-static -pthread -no-pie"
+
+ARCHES = {
+    "x86": Arch("x86", "", "tinyconfig", "arch/x86/boot/bzImage", "x86_64", STATIC,
+                COMMON + ("KVM_AMD", "KVM_INTEL", "SERIAL_8250_CONSOLE", "BLK_DEV_INITRD")),
+    "arm64": Arch("arm64", "aarch64-linux-gnu-", "allnoconfig", "arch/arm64/boot/Image", "aarch64", STATIC,
+                  COMMON + ("PARAVIRT", "ARM_ARCH_TIMER_EVTSTREAM", "BLK_DEV_INITRD")),
+    "s390": Arch("s390", "s390x-linux-gnu-", "tinyconfig", "arch/s390/boot/bzImage", "s390x",
+                 STATIC + " -Wl,--s390-pgste", ("SMP", "KVM", "DEBUG_FS", "KUNIT", "BLK_DEV_INITRD")),
+}
+
+
+def get(name):
+    """Return the Arch of that name, or a LabError that lists them."""
+    if name not in ARCHES:
+        raise ui.LabError(f"ARCH={name} is not one of {', '.join(ARCHES)}", todo="for example ARCH=x86")
+    return ARCHES[name]

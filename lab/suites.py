@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The suites that `make check` runs. To add a test: add its program here, or a Suite if it needs a boot of its own."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program below /tests. limit: seconds of the machine's own time; result: its name in the results."""
+    name: str
+    arguments: str = ""
+    limit: int = 60
+    result: str = ""
+
+    @property
+    def title(self):
+        return self.result or self.name
+
+
+@dataclass(frozen=True)
+class Suite:
+    """One boot that runs programs in order.
+
+    group: what `make check-GROUP` selects; timeout: wall seconds for the boot; baseline: results are compared with what the
+    stock kernel does (lab/baseline/); prepare: shell commands before the first program; kunit: KUnit suites to report.
+    """
+    name: str
+    group: str
+    programs: tuple = ()
+    arch: str = "x86"
+    smp: int = 1
+    mode: str = "icount"
+    memory: str = "1024M"
+    cmdline: tuple = ()
+    timeout: int = 300
+    baseline: bool = False
+    prepare: str = ""
+    kunit: tuple = ()
+    allow: tuple = ()
+
+
+# Minutes that each group may take, builds not counted.
+BUDGET = {"unit": 1, "x86": 10, "arm64": 10, "s390": 2}
+
+X86_OURS = ("kvm_amd.pause_filter_software=1",)
+
+SUITES = (
+    Suite("x86 directed yield", "x86", cmdline=X86_OURS, timeout=300, programs=(
+        Program("x86_64/directed_yield_test"),
+        Program("x86_64/svm_pause_filter_test"),
+    )),
+    Suite("x86 directed yield, 2 CPUs", "x86", smp=2, mode="mttcg", cmdline=X86_OURS, timeout=240, programs=(
+        Program("x86_64/directed_yield_stress_test", limit=120),
+    )),
+    Suite("x86 upstream KVM selftests", "x86", baseline=True, timeout=300, programs=(
+        Program("steal_time"),
+        Program("x86_64/kvm_pv_test"),
+        Program("x86_64/hyperv_features"),
+        Program("x86_64/hyperv_ipi"),
+        Program("x86_64/xapic_ipi_test"),
+        Program("x86_64/state_test"),
+        Program("x86_64/smm_test"),
+        Program("x86_64/sync_regs_test"),
+        Program("x86_64/svm_int_ctl_test"),
+        Program("kvm_binary_stats_test"),
+        Program("x86_64/userspace_io_test"),
+    )),
+)
+
+# Programs that are in the images for shells, the demo and measurements, besides those of the suites.
+TOOLS = {"x86": ("directed_yield_load",), "arm64": (), "s390": ()}
+
+
+def programs(arch):
+    """Names of all programs that the images of arch hold."""
+    names = [program.name for suite in SUITES if suite.arch == arch for program in suite.programs]
+    return tuple(dict.fromkeys(names + list(TOOLS.get(arch, ()))))
+
+
+def of_groups(groups):
+    """The suites of the given groups, in order."""
+    return [suite for suite in SUITES if suite.group in groups]
+
+
+def groups():
+    """All groups that have suites."""
+    return tuple(dict.fromkeys(suite.group for suite in SUITES))
