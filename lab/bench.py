@@ -22,13 +22,11 @@ import initramfs
 import kernel
 import machine
 import paths
+import pausefilter
 import programs
 import rows
 import stats
 import ui
-
-# PAUSE intercepts are what the emulated CPU offers; without the software filter KVM would not use them.
-CMDLINE = ("kvm_amd.pause_filter_software=1",)
 
 # Runs are stopped after this many times the ideal: where the guest keeps its PAUSEs a ticket lock may never finish.
 CAP = {rows.EXIT: 60, rows.GUEST: 4, rows.IDEAL: 60}
@@ -130,8 +128,8 @@ class Lab:
         script = task.variant.script() + task.row.command(task.mode, task.seeds, task.cap_ms) + "\n"
         boot = machine.Boot(
             f"{self.label}-{task.name}", self.kernels[task.variant.stock].image, self.base, initramfs.Job(script),
-            smp=task.row.cpus, mode="mttcg" if task.row.concurrent else "icount",
-            cmdline=[*CMDLINE, *task.variant.cmdline], timeout=120 + 10 * task.budget())
+            smp=task.row.cpus, mode=task.row.machine,
+            cmdline=[*pausefilter.cmdline(task.row.machine), *task.variant.cmdline], timeout=120 + 10 * task.budget())
         result = machine.run(boot, quiet=True)
         if result.error or result.status:
             said = [line for line in result.lines if line.strip() and not line.startswith(("lab:", "DYLOAD"))]
@@ -222,9 +220,9 @@ def _spread(runs):
 def store(lab, folder, chosen, variants, command):
     """Write every single run as FOLDER/NAME.json, and return its path."""
     folder.mkdir(parents=True, exist_ok=True)
-    data = {"command": command, "cmdline": CMDLINE, "variants": [vars(variant) for variant in variants], "rows": []}
+    data = {"command": command, "variants": [vars(variant) for variant in variants], "rows": []}
     for row in chosen:
-        entry = {"key": row.key, "text": row.text, "share": row.share,
+        entry = {"key": row.key, "text": row.text, "share": row.share, "cmdline": pausefilter.cmdline(row.machine),
                  "ideal": lab.runs(row.ideal(), variants[0], rows.IDEAL),
                  "pause_in_guest": lab.runs(row, variants[0], rows.GUEST)}
         for variant in variants:

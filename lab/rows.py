@@ -54,6 +54,11 @@ class Row:
         return text
 
     @property
+    def machine(self):
+        """The mode of the lab machine that the row needs."""
+        return "mttcg" if self.concurrent else "icount"
+
+    @property
     def share(self):
         """The part of the CPUs which a lock VM is entitled to, with all vCPUs runnable and all weights equal."""
         if self.layout == "libvirt":

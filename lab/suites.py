@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """The suites that `make check` runs. To add a test: add its program here, or a Suite if it needs a boot of its own."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+import pausefilter
 
 
 @dataclass(frozen=True)
@@ -42,14 +44,12 @@ class Suite:
 # Minutes that each group may take, builds not counted.
 BUDGET = {"unit": 1, "x86": 10, "arm64": 10, "s390": 2}
 
-X86_OURS = ("kvm_amd.pause_filter_software=1",)
-
 SUITES = (
-    Suite("x86 directed yield", "x86", cmdline=X86_OURS, timeout=300, programs=(
+    Suite("x86 directed yield", "x86", cmdline=pausefilter.cmdline("icount"), timeout=300, programs=(
         Program("x86_64/directed_yield_test"),
         Program("x86_64/svm_pause_filter_test"),
     )),
-    Suite("x86 directed yield, 2 CPUs", "x86", smp=2, mode="mttcg", cmdline=X86_OURS, timeout=240, programs=(
+    Suite("x86 directed yield, 2 CPUs", "x86", smp=2, mode="mttcg", cmdline=pausefilter.cmdline("mttcg"), timeout=240, programs=(
         Program("x86_64/directed_yield_stress_test", limit=120),
     )),
     Suite("x86 upstream KVM selftests", "x86", baseline=True, timeout=300, programs=(

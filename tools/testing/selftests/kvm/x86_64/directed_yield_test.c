@@ -43,7 +43,19 @@ static bool wait_for(struct dy_vcpu *v, const char *name, u64 nr)
 	return true;
 }
 
-/* How often was @vcpu boosted by somebody? */
+/*
+ * The spinner first: with the others gone it would go on to yield, but no
+ * longer to all of them.
+ */
+static void stop(struct dy_vm *d, struct dy_vcpu *spin)
+{
+	bool ok = dy_stop(spin);
+
+	ok &= dy_stop_all(d);
+	expect(ok, "A vCPU ended in an unexpected way");
+}
+
+/* How often was @v boosted by somebody? */
 static int boosts(struct dy_event *ev, int nr, struct dy_vcpu *v)
 {
 	int i, sum = 0;
@@ -99,7 +111,7 @@ static void test_counted(void)
 	expect(dy_start_wait(work), "The working vCPU does not run");
 	dy_start(spin);
 	expect(wait_for(spin, "dy_exits", 200), "PAUSEs don't reach the core");
-	expect(dy_stop_all(&d), "A vCPU ended in an unexpected way");
+	stop(&d, spin);
 	nr = dy_trace_yields(&ev);
 
 	check_counters(&d, ev, nr);
@@ -128,7 +140,7 @@ static void test_alone(void)
 	dy_trace_start();
 	dy_start(spin);
 	expect(wait_for(spin, "dy_exits", 100), "PAUSEs don't reach the core");
-	expect(dy_stop_all(&d), "A vCPU ended in an unexpected way");
+	stop(&d, spin);
 	nr = dy_trace_yields(&ev);
 
 	check_counters(&d, ev, nr);
@@ -170,7 +182,7 @@ static void test_kernel_mode_spinner(void)
 	dy_start(spin);
 	expect(wait_for(spin, "dy_took_effect", 300),
 	       "The preempted kernel-mode vCPU is not found");
-	expect(dy_stop_all(&d), "A vCPU ended in an unexpected way");
+	stop(&d, spin);
 	nr = dy_trace_yields(&ev);
 
 	check_counters(&d, ev, nr);
@@ -212,7 +224,7 @@ static void test_kernel_mode_spinner_no_candidate(void)
 	dy_trace_start();
 	dy_start(spin);
 	expect(wait_for(spin, "dy_exits", 100), "PAUSEs don't reach the core");
-	expect(dy_stop_all(&d), "A vCPU ended in an unexpected way");
+	stop(&d, spin);
 	nr = dy_trace_yields(&ev);
 
 	check_counters(&d, ev, nr);
@@ -250,7 +262,7 @@ static void test_user_mode_spinner(void)
 	dy_start(spin);
 	expect(wait_for(spin, "dy_took_effect", 100),
 	       "A spinner in user mode does not yield to user mode");
-	expect(dy_stop_all(&d), "A vCPU ended in an unexpected way");
+	stop(&d, spin);
 	nr = dy_trace_yields(&ev);
 
 	check_counters(&d, ev, nr);
@@ -295,7 +307,7 @@ static void equal_candidates(int n, int spinner)
 	dy_start(spin);
 	expect(wait_for(spin, "dy_took_effect", 25 * n),
 	       "%d preempted vCPUs, and no yields to them", n);
-	expect(dy_stop_all(&d), "A vCPU ended in an unexpected way");
+	stop(&d, spin);
 	nr = dy_trace_yields(&ev);
 
 	check_counters(&d, ev, nr);
@@ -356,7 +368,7 @@ static void test_spinners_skipped(void)
 			dy_start(&d.v[i]);
 	}
 	expect(wait_for(&d.v[0], "dy_took_effect", 50), "No yields");
-	expect(dy_stop_all(&d), "A vCPU ended in an unexpected way");
+	stop(&d, &d.v[0]);
 	nr = dy_trace_yields(&ev);
 
 	check_counters(&d, ev, nr);
@@ -410,7 +422,7 @@ static void test_woken_sleeper(void)
 	while (READ_ONCE(woken->block->irqs) < rounds && dy_now() < end)
 		dy_nap();
 	done = READ_ONCE(woken->block->irqs);
-	expect(dy_stop_all(&d), "A vCPU ended in an unexpected way");
+	stop(&d, spin);
 	nr = dy_trace_yields(&ev);
 
 	check_counters(&d, ev, nr);
@@ -525,7 +537,7 @@ static void test_switch(void)
 	check_switched(spin[0], true, "this VM on again");
 
 	for (i = 0; i < 2; i++) {
-		expect(dy_stop_all(&d[i]), "A vCPU ended in an unexpected way");
+		stop(&d[i], spin[i]);
 		dy_vm_free(&d[i]);
 	}
 	expect(dy_write_file(DY_SWITCH, old), "Could not restore " DY_SWITCH);
@@ -555,7 +567,7 @@ static void test_hyperv_long_spin_wait(void)
 	dy_start(spin);
 	expect(wait_for(spin, "dy_took_effect", 100),
 	       "HvNotifyLongSpinWait does not yield");
-	expect(dy_stop_all(&d), "A vCPU ended in an unexpected way");
+	stop(&d, spin);
 	nr = dy_trace_yields(&ev);
 
 	check_counters(&d, ev, nr);
