@@ -197,6 +197,8 @@ static int child_closed(unsigned int *seed)
 
 	spinners_and_worker(&d);
 	ms_sleep(rand_r(seed) % 20);
+	for (i = 0; i < d.nr; i++)
+		WRITE_ONCE(d.v[i].closing, true);
 	close(d.vm->fd);
 	for (i = 0; i < d.nr; i++) {
 		close(d.v[i].vcpu->fd);

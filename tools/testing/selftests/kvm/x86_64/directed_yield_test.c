@@ -345,7 +345,7 @@ static void test_spread(void)
 
 /*
  * Spinners that yield to one another help nobody.  One vCPU works, the others
- * wait for it: it gets more yields than any of them.
+ * wait for it: it gets more yields than any of them, by far.
  */
 static void test_spinners_skipped(void)
 {
@@ -378,7 +378,7 @@ static void test_spinners_skipped(void)
 		ksft_print_msg("%s vCPU %u: %d of %d yields\n",
 			       &d.v[i] == work ? "working" : "spinning",
 			       d.v[i].vcpu->id, b, nr);
-		expect(&d.v[i] == work || 2 * b <= 2 * w,
+		expect(&d.v[i] == work || 2 * b <= w,
 		       "A spinning vCPU got %d yields, the working one %d",
 		       b, w);
 	}
@@ -431,9 +431,13 @@ static void test_woken_sleeper(void)
 	b = boosts(ev, nr, woken);
 	ksft_print_msg("%d IPIs, %d spin exits, %d boosts of the woken vCPU\n",
 		       done, nr, b);
-	expect(b * 4 >= done * 3,
+	/* It may get its turn before the spinner exits, but not every time. */
+	expect(b >= rounds / 4,
 	       "A sleeping vCPU was woken %d times, but boosted only %d times",
 	       done, b);
+	expect(b * 10 >= nr * 9,
+	       "A woken vCPU was passed over in %d of %d exits of the one that waits for it",
+	       nr - b, nr);
 	expect(b == dy_vm_stat(&d, "dy_took_effect"),
 	       "vCPUs that sleep without an event were boosted %lu times",
 	       dy_vm_stat(&d, "dy_took_effect") - b);

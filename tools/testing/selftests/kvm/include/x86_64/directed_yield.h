@@ -195,6 +195,7 @@ struct dy_vcpu {
 	int policy;
 	int nice;
 	bool running;
+	bool closing;			/* KVM_RUN may find its fd closed */
 	bool bad;
 };
 
@@ -437,10 +438,14 @@ static inline void *dy_vcpu_thread(void *arg)
 		r = __vcpu_run(v->vcpu);
 	} while (r && errno == EINTR && !READ_ONCE(v->vcpu->run->immediate_exit));
 
+	if (r && errno == EBADF && READ_ONCE(v->closing))
+		return NULL;
 	if (r ? errno != EINTR : v->vcpu->run->exit_reason != KVM_EXIT_IO) {
-		ksft_print_msg("vCPU %u ended with %d, errno %d, exit reason %u\n",
+		ksft_print_msg("vCPU %u ended with %d, errno %d, exit reason %u (%s)\n",
 			       v->vcpu->id, r, errno,
-			       v->vcpu->run->exit_reason);
+			       v->vcpu->run->exit_reason,
+			       exit_reason_str(v->vcpu->run->exit_reason));
+		vcpu_dump(stdout, v->vcpu, 0);
 		v->bad = true;
 	}
 	return NULL;
