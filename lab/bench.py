@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """Takes measurements in lab machines; and `make bench`, which takes all of them.
 
-A task is one boot that runs one row with one variant (a kernel and its settings) for all seeds, so a row's numbers do not
-depend on which other rows were chosen. Deterministic tasks run two at a time, since what else the host does cannot change
-their numbers. Concurrent ones have the host for themselves, with a boot for each seed, the variants taking turns.
+A task is one row with one variant (a kernel and its settings). A deterministic one has a boot of its own for all of its
+seeds, so its numbers do not depend on which other rows were chosen; two boots run at a time, since what else the host does
+cannot change the numbers. Concurrent tasks have the host for themselves: a boot runs all rows with one variant and one seed,
+and the variants take turns.
 
 A machine that complains, a program that fails, or a line that is missing is an error, never a number.
 """
@@ -104,54 +105,65 @@ class Lab:
         """Run the tasks and keep their results, printing a line for each."""
         start, count = time.monotonic(), 0
         together = sorted((t for t in tasks if not t.row.concurrent), key=Task.budget, reverse=True)
-        alone = [t for t in tasks if t.row.concurrent]
+        alone = {}
+        for task in tasks:
+            if task.row.concurrent:
+                alone.setdefault((task.seeds, task.variant), []).append(task)
 
-        def finished(task, runs):
+        def finished(results):
             nonlocal count
-            count += 1
-            self.results[task] = runs
-            ui.note(f"  [{count}/{len(tasks)}, {time.monotonic() - start:.0f} s] {task.name}: {_brief(runs)}")
+            for task, runs in results.items():
+                count += 1
+                self.results[task] = runs
+                ui.note(f"  [{count}/{len(tasks)}, {time.monotonic() - start:.0f} s] {task.name}: {show(_spread(runs))} ms")
 
         with ThreadPoolExecutor(max_workers=jobs or min(2, os.cpu_count())) as pool:
-            futures = {pool.submit(self._boot, task): task for task in together}
+            futures = [pool.submit(self._boot, [task]) for task in together]
             try:
                 for future in as_completed(futures):
-                    finished(futures[future], future.result())
+                    finished(future.result())
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
-        for task in alone:
-            finished(task, self._boot(task))
+        for _, group in sorted(alone.items(), key=lambda item: item[0][0]):
+            finished(self._boot(group))
 
-    def _boot(self, task):
-        """Run a task; return the values of its lines, in the order of the seeds."""
-        script = task.variant.script() + task.row.command(task.mode, task.seeds, task.cap_ms) + "\n"
+    def _boot(self, tasks):
+        """Run tasks of one variant in one boot; return task -> the values of its lines, in the order of the seeds."""
+        first = tasks[0]
+        script = first.variant.script() + "".join(
+            f"echo TASK {index}\n{task.row.command(task.mode, task.seeds, task.cap_ms)} || exit 1\n"
+            for index, task in enumerate(tasks))
+        name = first.name if len(tasks) == 1 else f"concurrent-{first.variant.name}-{first.seeds[0]}"
         boot = machine.Boot(
-            f"{self.label}-{task.name}", self.kernels[task.variant.stock].image, self.base, initramfs.Job(script),
-            smp=task.row.cpus, mode=task.row.machine,
-            cmdline=[*pausefilter.cmdline(task.row.machine), *task.variant.cmdline], timeout=120 + 10 * task.budget())
+            f"{self.label}-{name}", self.kernels[first.variant.stock].image, self.base, initramfs.Job(script),
+            smp=first.row.cpus, mode=first.row.machine,
+            cmdline=[*pausefilter.cmdline(first.row.machine), *first.variant.cmdline],
+            timeout=120 + 10 * sum(task.budget() for task in tasks))
         result = machine.run(boot, quiet=True)
         if result.error or result.status:
-            said = [line for line in result.lines if line.strip() and not line.startswith(("lab:", "DYLOAD"))]
-            raise ui.LabError(f"{task.name}: {result.error or 'the program failed'}"
+            said = [line for line in result.lines if line.strip() and not line.startswith(("lab:", "DYLOAD", "TASK"))]
+            raise ui.LabError(f"{name}: {result.error or 'the program failed'}"
                               + "".join(f"\n    {line}" for line in said[-8:]), log=result.log,
                               todo=f"to boot it again: sh {paths.RUN / boot.name / 'reproduce.sh'}")
-        runs = [run for run in map(rows.parse, result.lines) if run]
-        wanted = list(range(task.seeds[0], task.seeds[1] + 1))
-        if [run["seed"] for run in runs] != wanted or not all(run["ok"] == 1 for run in runs):
-            raise ui.LabError(f"{task.name}: {len(runs)} of {len(wanted)} results, or some that are not ok", log=result.log)
-        return runs
+        results, runs = {task: [] for task in tasks}, None
+        for line in result.lines:
+            if match := re.fullmatch(r"TASK (\d+)", line):
+                runs = results[tasks[int(match[1])]]
+            elif run := rows.parse(line):
+                runs.append(run)
+        for task, runs in results.items():
+            wanted = list(range(task.seeds[0], task.seeds[1] + 1))
+            if [run["seed"] for run in runs] != wanted or not all(run["ok"] == 1 for run in runs):
+                raise ui.LabError(f"{task.name}: {len(runs)} of {len(wanted)} results, or some that are not ok",
+                                  log=result.log)
+        return results
 
     def runs(self, row, variant, mode):
         """All results of a row, in the order of the seeds."""
         tasks = sorted((t for t in self.results if (t.row, t.variant, t.mode) == (row, variant, mode)),
                        key=lambda task: task.seeds)
         return [run for task in tasks for run in self.results[task]]
-
-
-def _brief(runs):
-    spread = stats.spread([run["time_ns"] / 1e6 for run in runs], any(run["capped"] for run in runs))
-    return f"{'> ' if spread.capped else ''}{spread.median:.1f} ms"
 
 
 def plan(chosen, variants, seeds, repeats, guest=True):

@@ -103,9 +103,10 @@ def parse(argv):
                          help="the untouched source plus only the patches marked `Stock: yes`")
         if name == "check":
             sub.add_argument("groups", nargs="*")
-        if function is other:
-            sub.add_argument("rest", nargs=argparse.REMAINDER)
-    return parser.parse_args(argv)
+    options, options.rest = parser.parse_known_args(argv)
+    if options.rest and COMMANDS[options.command] is not other:
+        parser.error(f"unknown: {' '.join(options.rest)}")
+    return options
 
 
 def main(argv):

@@ -4,11 +4,13 @@
 The amount of work is the same for all rows and was fixed before anything was measured with it:
 
 - A critical section is 5000 turns of a loop of two instructions, 10 us where an instruction takes 1 ns (the deterministic
-  machine), and the section between two of them is as long. That is long for a lock; but an exit with a yield, 3 to 6 us,
-  is also several times what it costs on hardware.
+  machine). That is long for a lock; but an exit with a yield, 3 to 6 us, is also several times what it costs on hardware.
+- Four times as long passes between two of them, so each vCPU holds the lock a fifth of its time: with 4 vCPUs the lock is
+  busy, with 8 there is more demand than it can serve.
 - Each length varies between half and one and a half times that, drawn per vCPU from the seed. Equal lengths would keep
   step with the timer tick, and no vCPU would ever be preempted inside a section.
-- 1000 sections per vCPU are 20 ms, five ticks of CPU time for each: preemption happens many times in each run.
+- 300 sections per vCPU are 15 ms, four ticks of CPU time for each: preemption happens many times in each run. More would
+  only cost time: what says how sure a median is, is the number of seeds.
 """
 
 import re
@@ -16,8 +18,9 @@ from dataclasses import dataclass
 
 PROGRAM = "directed_yield_load"
 
-ITERATIONS = 1000
-LOOPS = 5000
+ITERATIONS = 300
+CRITICAL = 5000
+NONCRITICAL = 4 * CRITICAL
 INSTRUCTIONS_PER_LOOP = 2
 
 LOCKS = {"tas": "TAS lock", "ticket": "ticket lock", "queued": "queued lock"}
@@ -70,7 +73,7 @@ class Row:
 
     def nominal_ms(self):
         """About how long the ideal takes on the deterministic machine, in ms of its time."""
-        work = self.vcpus * ITERATIONS * 2 * LOOPS * INSTRUCTIONS_PER_LOOP / 1e6
+        work = self.vcpus * ITERATIONS * (CRITICAL + NONCRITICAL) * INSTRUCTIONS_PER_LOOP / 1e6
         return work / self.cpus / self.share
 
     def ideal(self):
@@ -80,7 +83,8 @@ class Row:
     def command(self, mode, seeds, cap_ms=0):
         """The command that runs this row once for each of the consecutive seeds (first, last)."""
         words = [PROGRAM, f"--seeds={seeds[0]}..{seeds[1]}", f"--vcpus={self.vcpus}", f"--lock={self.lock}",
-                 f"--cpus={self.cpus}", f"--iterations={ITERATIONS}", f"--critical={LOOPS}", f"--noncritical={LOOPS}"]
+                 f"--cpus={self.cpus}", f"--iterations={ITERATIONS}", f"--critical={CRITICAL}",
+                 f"--noncritical={NONCRITICAL}"]
         words += [f"--hog-vm={self.hog}"] * bool(self.hog) + [f"--vms={self.vms}"] * (self.vms > 1)
         words += ["--cgroup"] * (self.layout == "libvirt") + [f"--cap-ms={cap_ms:.0f}"] * bool(cap_ms)
         words += ["--pause-in-guest"] * (mode == GUEST) + ["--ideal"] * (mode == IDEAL)

@@ -181,7 +181,7 @@ static void test_window(void)
 {
 	unsigned int id, old, new, last = count;
 	int grows = 0, resets = 0, nr = 0;
-	double end = dy_now() + 20;
+	double end = dy_now() + 5;
 	char line[512], *text;
 	struct dy_vcpu *v;
 	struct dy_vm d;
