@@ -14,6 +14,7 @@ import fnmatch
 import json
 import os
 import re
+import resource
 import shlex
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -30,13 +31,17 @@ import stats
 import ui
 
 # Runs are stopped after this many times the ideal: where the guest keeps its PAUSEs a ticket lock may never finish.
-CAP = {rows.EXIT: 60, rows.GUEST: 4, rows.IDEAL: 60}
+CAP = {rows.EXIT: 30, rows.GUEST: 4, rows.IDEAL: 30}
 # A PAUSE that does not exit is what the emulator is slowest at, and what these runs say is the same for each seed.
 GUEST_SEEDS = 2
 
 # For time budgets, on two idle cores: seconds for a boot, and per second of the machine's time.
 BOOT_SECONDS = 4
 SLOWDOWN = {rows.IDEAL: 3, rows.EXIT: 4, rows.GUEST: 20}
+# An instruction takes more than 1 ns where time is that of the host.
+REAL_TIME = 3
+# CPUs that other programs may keep busy while concurrent rows run.
+DISTURBED = 0.1
 
 
 @dataclass(frozen=True)
@@ -74,7 +79,7 @@ class Task:
 
     @property
     def cap_ms(self):
-        return CAP[self.mode] * self.row.nominal_ms() * (4 if self.row.concurrent else 1)
+        return CAP[self.mode] * self.row.nominal_ms() * (REAL_TIME if self.row.concurrent else 1)
 
     def budget(self):
         """Seconds that it will about take."""
@@ -85,11 +90,12 @@ class Task:
 
 
 class Lab:
-    """The kernels and the programs, built when first needed, and the results so far."""
+    """The kernels, the programs and the results so far. disturbed: CPUs that other programs kept busy meanwhile, of each
+    concurrent boot."""
 
     def __init__(self, label, kernel_src=None):
         self.label, self.kernel_src = label, kernel_src
-        self.kernels, self.results = {}, {}
+        self.kernels, self.results, self.disturbed = {}, {}, []
         self.base = None
 
     def prepare(self, variants):
@@ -126,14 +132,19 @@ class Lab:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
         for _, group in sorted(alone.items(), key=lambda item: item[0][0]):
-            finished(self._boot(group))
+            before = _others()
+            results = self._boot(group)
+            after = _others()
+            self.disturbed.append((after[0] - before[0]) / (after[1] - before[1]))
+            finished(results)
 
     def _boot(self, tasks):
         """Run tasks of one variant in one boot; return task -> the values of its lines, in the order of the seeds."""
         first = tasks[0]
+        # Printed only when done, so that no kernel message of a VM's start falls into a line.
         script = first.variant.script() + "".join(
-            f"echo TASK {index}\n{task.row.command(task.mode, task.seeds, task.cap_ms)} || exit 1\n"
-            for index, task in enumerate(tasks))
+            f"{task.row.command(task.mode, task.seeds, task.cap_ms)} > out 2>&1; status=$?\n"
+            f"echo TASK {index}; cat out; [ $status = 0 ] || exit $status\n" for index, task in enumerate(tasks))
         name = first.name if len(tasks) == 1 else f"concurrent-{first.variant.name}-{first.seeds[0]}"
         boot = machine.Boot(
             f"{self.label}-{name}", self.kernels[first.variant.stock].image, self.base, initramfs.Job(script),
@@ -164,6 +175,23 @@ class Lab:
         tasks = sorted((t for t in self.results if (t.row, t.variant, t.mode) == (row, variant, mode)),
                        key=lambda task: task.seeds)
         return [run for task in tasks for run in self.results[task]]
+
+
+def _others():
+    """(seconds of CPU time that programs other than our children have used, the time)."""
+    with open("/proc/stat") as file:
+        user, nice, system, _, _, irq, softirq, steal, *_ = map(int, file.readline().split()[1:])
+    own = resource.getrusage(resource.RUSAGE_CHILDREN)
+    busy = (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+    return busy - own.ru_utime - own.ru_stime, time.monotonic()
+
+
+def disturbance(lab):
+    """A sentence about other load on the host during the concurrent rows; empty if there was next to none."""
+    if not lab.disturbed or stats.median(lab.disturbed) < DISTURBED:
+        return ""
+    return (f"Other programs kept {stats.median(lab.disturbed):.1f} CPUs of this machine busy while the concurrent rows ran "
+            f"(up to {max(lab.disturbed):.1f}): do not trust those rows.")
 
 
 def plan(chosen, variants, seeds, repeats, guest=True):
@@ -232,7 +260,8 @@ def _spread(runs):
 def store(lab, folder, chosen, variants, command):
     """Write every single run as FOLDER/NAME.json, and return its path."""
     folder.mkdir(parents=True, exist_ok=True)
-    data = {"command": command, "variants": [vars(variant) for variant in variants], "rows": []}
+    data = {"command": command, "variants": [vars(variant) for variant in variants],
+            "busy_cpus_of_others": lab.disturbed, "rows": []}
     for row in chosen:
         entry = {"key": row.key, "text": row.text, "share": row.share, "cmdline": pausefilter.cmdline(row.machine),
                  "ideal": lab.runs(row.ideal(), variants[0], rows.IDEAL),
@@ -333,5 +362,5 @@ def main(args):
     path = store(lab, paths.BUILD / "bench", chosen, variants, " ".join(["make bench", *args]))
     if options.repeat:
         check_repeat(lab, tasks)
-    ui.note("\n".join(["", *table(lab, chosen, variants), "", f"Each run: {path}"]))
+    ui.note("\n".join(["", *table(lab, chosen, variants), "", disturbance(lab), f"Each run: {path}"]))
     return 0

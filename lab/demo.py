@@ -101,6 +101,8 @@ def main(args):
     path = bench.store(lab, folder, chosen, variants, " ".join(["make demo", *args]))
     picture = chart(lab, chosen, folder)
     notes = NOTES.format(seeds=options.seeds, repeats=options.repeats, cap=bench.CAP[rows.GUEST], guest=bench.GUEST_SEEDS)
+    if disturbed := bench.disturbance(lab):
+        notes += "\n\n" + disturbed
     text = "\n".join([*(textwrap.fill(INTRODUCTION.replace("\n", " "), 125).splitlines()), "", *table(lab, chosen), "",
                       "\n\n".join(textwrap.fill(part.replace("\n", " "), 125) for part in notes.split("\n\n"))])
     (folder / "demo.txt").write_text(text + "\n")

@@ -99,6 +99,7 @@ static struct vm_process {
 	const struct dy_cgroup *cgroup;
 	struct kvm_vm *vm;
 	u32 nr_vcpus;
+	pthread_mutex_t warming;
 	sem_t warm;
 	sem_t done;
 	struct vcpu_thread threads[MAX_VCPUS];
@@ -149,7 +150,10 @@ static void *vcpu_thread_fn(void *arg)
 	if (me.cgroup)
 		dy_cgroup_enter_vcpu(me.cgroup, t->vcpu->id);
 
+	pthread_mutex_lock(&me.warming);
 	vcpu_run_until(t->vcpu, UCALL_SYNC);
+	pthread_mutex_unlock(&me.warming);
+
 	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	sem_post(&me.warm);
 	pthread_barrier_wait(&shared->release);
@@ -185,6 +189,7 @@ static void start_vm(const struct dy_cgroup *cgroup, u32 nr_vcpus,
 	if (cgroup)
 		dy_cgroup_enter_vm(cgroup);
 
+	pthread_mutex_init(&me.warming, NULL);
 	sem_init(&me.warm, 0, 0);
 	sem_init(&me.done, 0, 0);
 

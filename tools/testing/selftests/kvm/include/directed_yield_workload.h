@@ -85,8 +85,15 @@ static void guest_code(u32 id)
 {
 	u32 worker;
 
-	/* Touch what will be used, to have the page faults behind us. */
+	/*
+	 * Touch what will be used, to have the page faults behind us.  The vCPUs
+	 * do this one after the other.
+	 */
 	WRITE_ONCE(guest.vcpu[id].heartbeat, 1);
+	if (dy_lock(&guest.lock, &guest.vcpu[id].waiter)) {
+		WRITE_ONCE(guest.owner, NO_OWNER);
+		dy_unlock(&guest.lock, &guest.vcpu[id].waiter);
+	}
 	GUEST_SYNC(0);
 
 	for (worker = id; worker < guest.workers; worker += guest.vcpus) {
