@@ -52,6 +52,9 @@ SUITES = (
     Suite("x86 directed yield, 2 CPUs", "x86", smp=2, mode="mttcg", cmdline=pausefilter.cmdline("mttcg"), timeout=240, programs=(
         Program("x86_64/directed_yield_stress_test", limit=120),
     )),
+    Suite("x86 Hyper-V hypercalls", "x86", timeout=300, kunit=("hyperv_xmm",), programs=(
+        Program("x86_64/hyperv_xmm_input_test", limit=240),
+    )),
     Suite("x86 upstream KVM selftests", "x86", baseline=True, timeout=300, programs=(
         Program("steal_time"),
         Program("x86_64/kvm_pv_test"),
