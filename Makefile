@@ -26,6 +26,7 @@ help:
 	@echo '  make kernel            build it; ARCH=x86 (default), arm64 or s390'
 	@echo '  make shell             boot it and give a shell, tests in /tests; ARCH=, SMP=2, CMDLINE="..."'
 	@echo '  make check-x86         only the tests of one architecture'
+	@echo '  make check-unit        only the core in user space (no machine, under a minute)'
 	@echo '  make baseline          record what the stock kernel does in upstream selftests (lab/baseline/)'
 	@echo '  make bench             the whole matrix of measurements'
 	@echo '  make clean             delete build/ (the cache in ~/.cache/directed-yield stays)'

@@ -15,6 +15,7 @@ import source
 import suite as runner
 import suites
 import ui
+import unit
 
 
 class Report:
@@ -74,6 +75,8 @@ def run(groups=None):
     for test in hostchecks.run():
         report.add(test)
     report.end()
+    if suites.UNIT in wanted:
+        unit.check(report)
     images = {}
     for suite in suites.of_groups(wanted):
         if suite.arch not in images:

@@ -65,6 +65,9 @@ def check(options):
             raise ui.LabError(f"there are no suites for {group}", todo=f"there are: {', '.join(suites.groups())}")
     for arch in dict.fromkeys(suite.arch for suite in suites.of_groups(groups)):
         _ready(arch)
+    if suites.UNIT in groups:
+        import setup as packages
+        packages.ensure(())
     return 1 if module.run(groups) else 0
 
 

@@ -16,7 +16,7 @@ import ui
 
 # Folders of this repository whose files belong to the kernel series, and what in them does not.
 FOLDERS = ("virt", "arch", "kernel", "include", "drivers", "tools", "Documentation")
-NOT_IN_SERIES = ("tools/testing/directed-yield/",)
+NOT_IN_SERIES = ("tools/testing/directed-yield/build/",)
 
 TRAILER = re.compile(r"^(Adds|Stock):\s*(\S+)\s*$")
 
