@@ -29,6 +29,7 @@ help:
 	@echo '  make check-unit        only the core in user space (no machine, under a minute)'
 	@echo '  make baseline          record what the stock kernel does in upstream selftests (lab/baseline/)'
 	@echo '  make bench             the whole matrix of measurements'
+	@echo '  make bench-scan        what one spin exit costs with up to 4096 vCPUs, on the host'
 	@echo '  make clean             delete build/ (the cache in ~/.cache/directed-yield stays)'
 	@echo
 	@echo 'Variables:'
@@ -41,11 +42,11 @@ help:
 setup tree kernel shell check baseline clean:
 	$(Q)$(LAB) $@
 
-demo bench:
+demo bench bench-scan:
 	$(Q)$(LAB) $@ $(ARGS)
 
 check-%:
 	$(Q)$(LAB) check $*
 
-.PHONY: help setup tree kernel shell check baseline demo bench clean
+.PHONY: help setup tree kernel shell check baseline demo bench bench-scan clean
 .DEFAULT_GOAL := help

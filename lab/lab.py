@@ -80,10 +80,11 @@ def baseline(options):
 
 def other(options):
     """dispatch to a module of the same name"""
-    if not (paths.LAB / f"{options.command}.py").exists():
-        raise ui.LabError(f"lab/{options.command}.py does not exist yet")
+    name = MODULES.get(options.command, options.command)
+    if not (paths.LAB / f"{name}.py").exists():
+        raise ui.LabError(f"lab/{name}.py does not exist yet")
     _ready(options.arch or "x86")
-    return importlib.import_module(options.command).main(options.rest)
+    return importlib.import_module(name).main(options.rest)
 
 
 def clean(options):
@@ -93,7 +94,8 @@ def clean(options):
 
 
 COMMANDS = {"setup": setup, "tree": tree, "kernel": kernel, "shell": shell, "check": check, "baseline": baseline,
-            "demo": other, "bench": other, "clean": clean}
+            "demo": other, "bench": other, "bench-scan": other, "clean": clean}
+MODULES = {"bench-scan": "scan"}
 
 
 def parse(argv):

@@ -174,7 +174,7 @@ TEST(field_exit_at_1_to_1_touches_no_other_vcpu)
 	vcpu_sched_in(vcpu(kvm, 1023));
 
 	for (i = 1; i < 1024; i++)
-		EXPECT(!mprotect(vcpu(kvm, i), VCPU_STRIDE, PROT_NONE));
+		EXPECT(!mprotect(vcpu_page(vcpu(kvm, i)), VCPU_PAGE, PROT_NONE));
 	EXPECT(!mprotect(kvm, sizeof(*kvm), PROT_READ));
 	for (i = 0; i < 100; i++)
 		EXPECT(!spin(vcpu(kvm, 0), i & 1));

@@ -141,11 +141,18 @@ static void *pages(size_t size)
 	return p == MAP_FAILED ? NULL : p;
 }
 
+void *vcpu_page(struct kvm_vcpu *vcpu)
+{
+	return (void *)((uintptr_t)vcpu & ~(uintptr_t)(VCPU_PAGE - 1));
+}
+
+/* At different places in their pages, or all would share a cache's few sets. */
 struct kvm_vcpu *vcpu_alloc(struct kvm *kvm, int id)
 {
-	struct kvm_vcpu *vcpu = pages(VCPU_STRIDE);
+	struct kvm_vcpu *vcpu;
 
-	_Static_assert(sizeof(*vcpu) <= VCPU_STRIDE, "a vCPU fits in its page");
+	_Static_assert(sizeof(*vcpu) <= 512, "there is room to move it");
+	vcpu = pages(VCPU_PAGE) + (id * 192 % (VCPU_PAGE - 512) & ~63);
 	vcpu->kvm = kvm;
 	vcpu->vcpu_id = id;
 	vcpu->wants_to_run = true;
@@ -177,7 +184,7 @@ void vcpu_free(struct kvm_vcpu *vcpu)
 	if (vcpu->stub_task)
 		vcpu_thread_exit(vcpu);
 	free(vcpu->pid);
-	munmap(vcpu, VCPU_STRIDE);
+	munmap(vcpu_page(vcpu), VCPU_PAGE);
 }
 
 struct kvm *vm_create(unsigned int n)

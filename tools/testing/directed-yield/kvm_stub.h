@@ -31,8 +31,10 @@ extern bool *stub_param_directed_yield;
 extern bool *stub_debugfs_value;
 extern const char *stub_debugfs_name;
 
-/* Bytes from one vCPU to the next: no two of them share a page. */
-#define VCPU_STRIDE	4096
+/* A vCPU has a page of its own, for mprotect(). */
+#define VCPU_PAGE	4096
+
+void *vcpu_page(struct kvm_vcpu *vcpu);
 
 /* KVM_CREATE_VM, and the end of a VM; of a VM with @n vCPUs that all run. */
 struct kvm *vm_create(unsigned int n);

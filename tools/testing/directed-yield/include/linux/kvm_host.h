@@ -57,12 +57,19 @@ struct kvm_vcpu {
 	struct kvm_vcpu_arch arch;
 	struct kvm_vcpu_stat stat;
 	struct task_struct *stub_task;
+	/* For the model of the stock algorithm: stock.h */
+	struct {
+		bool ready;
+		bool spinning;
+		bool eligible;
+	} stock;
 };
 
 struct kvm {
 	atomic_t online_vcpus;
 	struct kvm_dy dy;
 	struct kvm_dy_ready dy_ready;
+	int stock_last_boosted;
 	struct dentry *debugfs_dentry;
 	struct kvm_vcpu *vcpu_array[KVM_MAX_VCPUS];
 };
