@@ -39,7 +39,9 @@ def run(suite, image, report, stock=False, states=None):
     Programs that are not in the image are skipped; those that gave no result have failed. states: results are compared with
     these of the stock kernel.
     """
-    absent = [program for program in suite.programs if program.name not in image.programs]
+    files = suite.files(image) if suite.files else {}
+    names = image.programs | {path.removeprefix("/tests/") for path in files}
+    absent = [program for program in suite.programs if program.name not in names]
     for program in absent:
         report(ktap.Test(program.title, ktap.SKIP, "not in the kernel tree yet"))
     left = [name for name in expected(suite) if name not in [program.title for program in absent]]
@@ -61,7 +63,7 @@ def run(suite, image, report, stock=False, states=None):
     result = machine.run(machine.Boot(
         name=boot_name(suite, stock), image=image.kernel, base=image.base, arch=suite.arch, smp=suite.smp, mode=suite.mode,
         memory=suite.memory, cmdline=list(suite.cmdline), timeout=suite.timeout, allow=suite.allow,
-        job=initramfs.Job(script(suite, image.programs))), on_line=line)
+        job=initramfs.Job(script(suite, names), files)), on_line=line)
     for test in reader.finish(result.error or "the program ended without a result"):
         if test.name in left:
             left.remove(test.name)

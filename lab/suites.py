@@ -3,6 +3,7 @@
 
 from dataclasses import dataclass
 
+import nested
 import pausefilter
 
 
@@ -25,6 +26,7 @@ class Suite:
 
     group: what `make check-GROUP` selects; timeout: wall seconds for the boot; baseline: results are compared with what the
     stock kernel does (lab/baseline/); prepare: shell commands before the first program; kunit: KUnit suites to report.
+    files: called with the Image, returns more files for the machine, guest path -> content; programs may be among them.
     """
     name: str
     group: str
@@ -39,6 +41,7 @@ class Suite:
     prepare: str = ""
     kunit: tuple = ()
     allow: tuple = ()
+    files: object = None
 
 
 # The group that runs on the host, without a machine: unit.py.
@@ -58,6 +61,10 @@ SUITES = (
     Suite("x86 Hyper-V hypercalls", "x86", timeout=300, kunit=("hyperv_xmm",), programs=(
         Program("x86_64/hyperv_xmm_input_test", limit=240),
     )),
+    Suite("x86 Hyper-V Linux guest", "x86", timeout=300, cmdline=pausefilter.cmdline("icount"), files=nested.hyperv, programs=(
+        Program("hyperv-guest", "xmm calls=1500", limit=120, result="Linux guest, input in XMM registers"),
+        Program("hyperv-guest", "memory calls=100", limit=120, result="Linux guest, hv_noxmm"),
+    )),
     Suite("x86 upstream KVM selftests", "x86", baseline=True, timeout=300, programs=(
         Program("steal_time"),
         Program("x86_64/kvm_pv_test"),
@@ -74,12 +81,12 @@ SUITES = (
 )
 
 # Programs that are in the images for shells, the demo and measurements, besides those of the suites.
-TOOLS = {"x86": ("directed_yield_load",), "arm64": (), "s390": ()}
+TOOLS = {"x86": ("directed_yield_load", "x86_64/hyperv_guest_fpu_test"), "arm64": (), "s390": ()}
 
 
 def programs(arch):
     """Names of all programs that the images of arch hold."""
-    names = [program.name for suite in SUITES if suite.arch == arch for program in suite.programs]
+    names = [program.name for suite in SUITES if suite.arch == arch and not suite.files for program in suite.programs]
     return tuple(dict.fromkeys(names + list(TOOLS.get(arch, ()))))
 
 
