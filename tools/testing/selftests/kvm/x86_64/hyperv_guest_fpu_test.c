@@ -36,7 +36,7 @@
 /* The registers as whole: YMM if there are any, else XMM in the lower halves. */
 struct registers {
 	uint64_t word[NR_REGS][4];
-} __attribute__((aligned(32)));
+};
 
 struct worker {
 	pthread_t thread;
@@ -114,7 +114,7 @@ static void compare(struct worker *w, const char *what, const struct registers *
 		if (!memcmp(in->word[i], out->word[i], sizeof(in->word[i])))
 			continue;
 		if (!w->changes++)
-			printf("CPU %d, %s: register %d was %lx %lx %lx %lx and is %lx %lx %lx %lx\n",
+			printf("CPU %d, %s: XMM%d was %lx %lx %lx %lx and is %lx %lx %lx %lx\n",
 			       w->cpu, what, i, in->word[i][0], in->word[i][1], in->word[i][2],
 			       in->word[i][3], out->word[i][0], out->word[i][1], out->word[i][2],
 			       out->word[i][3]);
