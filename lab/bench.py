@@ -62,6 +62,8 @@ class Variant:
 
 STOCK = Variant("stock", True)
 PATCHED = Variant("patched", False)
+# The scheduler's first step alone: the forfeit where vCPUs compete, without the hint honoured as far as it was paid.
+FORFEIT = Variant("forfeit", False, features=("NO_YIELD_PAID",))
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,7 @@ class Lab:
         first = tasks[0]
         # Printed only when done, so that no kernel message of a VM's start falls into a line.
         script = first.variant.script() + "".join(
-            f"{task.row.command(task.mode, task.seeds, task.cap_ms)} > out 2>&1; status=$?\n"
+            f"{{ {task.row.command(task.mode, task.seeds, task.cap_ms)}; }} > out 2>&1; status=$?\n"
             f"echo TASK {index}; cat out; [ $status = 0 ] || exit $status\n" for index, task in enumerate(tasks))
         name = first.name if len(tasks) == 1 else f"concurrent-{first.variant.name}-{first.seeds[0]}"
         boot = machine.Boot(
@@ -204,7 +206,8 @@ def plan(chosen, variants, seeds, repeats, guest=True):
             tasks[Task(row.ideal(), reference, rows.IDEAL, seed_range)] = True
             for variant in variants:
                 tasks[Task(row, variant, rows.EXIT, seed_range)] = True
-        if guest:
+        # What happens without exits does not depend on much: once for each row with the kernel's own slice.
+        if guest and not row.slice_us:
             few = min(total, 2 if row.concurrent else GUEST_SEEDS)
             for seed_range in ([(n, n) for n in range(1, few + 1)] if row.concurrent else [(1, few)]):
                 tasks[Task(row, reference, rows.GUEST, seed_range)] = True
@@ -219,7 +222,8 @@ def budget(tasks):
 
 @dataclass(frozen=True)
 class Outcome:
-    """A row of a table for one variant, compared with the first: Spreads in ms, a Ratio, and counts (medians)."""
+    """A row of a table for one variant, compared with the first: Spreads in ms, a Ratio, counts and shares of the CPUs
+    (medians)."""
     row: rows.Row
     variant: Variant
     ideal: stats.Spread
@@ -229,6 +233,7 @@ class Outcome:
     efficiency: float
     exits: float
     yields: object
+    vm_shares: tuple
     hog_share: object
 
 
@@ -245,11 +250,12 @@ def outcomes(lab, row, variants):
         times = [run["time_ns"] / 1e6 for run in runs]
         yields = None if runs[0]["dy_took_effect"] is None else stats.median([run["dy_took_effect"] for run in runs])
         shares = [run["hog_cpu_ns"] / run["time_ns"] / row.cpus for run in runs]
+        vms = [[cpu / run["time_ns"] / row.cpus for cpu in run["vm_cpu_ns"]] for run in runs]
         result.append(Outcome(
             row, variant, stats.spread(ideals), guest, _spread(runs),
             stats.paired_ratio([run["time_ns"] for run in first], [run["time_ns"] for run in runs]),
             stats.median([a / b for a, b in zip(ideals, times)]), stats.median([rows.pause_exits(run) for run in runs]),
-            yields, stats.median(shares) if row.hog else None))
+            yields, tuple(stats.median(share) for share in zip(*vms)), stats.median(shares) if row.hog else None))
     return result
 
 
@@ -313,7 +319,7 @@ Ratios are those of the first variant to each other one: above 1 the other one i
 
 def table(lab, chosen, variants):
     """The lines of the whole matrix, a block per row."""
-    lines = [f"{'':46} {'ideal':>7} {'in guest':>9} {'time, ms':>23} {'ratio':>20} {'eff.':>6} {'exits':>8} {'yields':>8} {'hog':>5}"]
+    lines = [f"{'':46} {'ideal':>7} {'in guest':>9} {'time, ms':>23} {'ratio':>20} {'eff.':>6} {'exits':>8} {'yields':>8} {'shares':>17}"]
     for row in chosen:
         lines.append(f"{row.key}: {row.text}")
         for index, out in enumerate(outcomes(lab, row, variants)):
@@ -323,8 +329,14 @@ def table(lab, chosen, variants):
                 f"  {out.variant.name:44} {f'{out.ideal.median:.0f}' if not index else '':>7} {guest:>9} "
                 f"{show(out.time):>23} {ratio:>20} {out.efficiency:6.0%} {out.exits:8.0f} "
                 f"{'' if out.yields is None else f'{out.yields:.0f}':>8} "
-                f"{'' if out.hog_share is None else f'{out.hog_share:.2f}':>5}" + ("  SLOWER" if out.ratio.worse else ""))
+                f"{show_shares(out):>17}" + ("  SLOWER" if out.ratio.worse else ""))
     return lines
+
+
+def show_shares(out):
+    """What part of the CPUs each lock VM had, and the CPU-bound one."""
+    text = "+".join(f"{share:.2f}" for share in out.vm_shares)
+    return text + (f" hog {out.hog_share:.2f}" if out.hog_share is not None else "")
 
 
 def show(spread):
@@ -336,14 +348,14 @@ def main(args):
     """`make bench`; args: the words after it."""
     parser = argparse.ArgumentParser(prog="make bench", description="Measure the whole matrix.", epilog=SETTINGS)
     parser.add_argument("--rows", action="append", metavar="PATTERN", help="only rows that match, for example 'libvirt-*-hog'")
-    parser.add_argument("--variant", action="append", metavar="VARIANT", help="instead of stock and patched; see below")
+    parser.add_argument("--variant", action="append", metavar="VARIANT", help="instead of stock, forfeit and patched; see below")
     parser.add_argument("--seeds", type=int, default=40)
     parser.add_argument("--repeats", type=int, default=10, help="of concurrent rows")
     parser.add_argument("--no-guest", action="store_true", help="leave out the runs with PAUSE in the guest")
     parser.add_argument("--repeat", action="store_true", help="run all twice and compare the numbers")
     parser.add_argument("--list", action="store_true", help="only show the rows and the time they take")
     options = parser.parse_args(args)
-    variants = [parse_variant(text) for text in options.variant] if options.variant else [STOCK, PATCHED]
+    variants = [parse_variant(text) for text in options.variant] if options.variant else [STOCK, FORFEIT, PATCHED]
     chosen = [row for row in rows.matrix()
               if not options.rows or any(fnmatch.fnmatch(row.key, pattern) for pattern in options.rows)]
     if not chosen:

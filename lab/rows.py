@@ -26,6 +26,8 @@ INSTRUCTIONS_PER_LOOP = 2
 LOCKS = {"tas": "TAS lock", "ticket": "ticket lock", "queued": "queued lock"}
 LAYOUTS = {"libvirt": "libvirt groups", "flat": "no groups"}
 
+SLICE = "/sys/kernel/debug/sched/base_slice_ns"
+
 # How a run treats PAUSE: exits (directed yield takes part), stays in the guest, or the ideal: one vCPU per CPU.
 EXIT, GUEST, IDEAL = "exit", "guest", "ideal"
 
@@ -33,7 +35,8 @@ EXIT, GUEST, IDEAL = "exit", "guest", "ideal"
 @dataclass(frozen=True)
 class Row:
     """One case. hog: vCPUs of a CPU-bound second VM; vms: lock VMs of `vcpus` each; concurrent: CPUs that really run at
-    the same time (MTTCG), which is noisy, instead of the deterministic machine."""
+    the same time (MTTCG), which is noisy, instead of the deterministic machine; slice_us: the scheduler's base slice, 0 for
+    the kernel's own: 750 us with one CPU, while hosts with 8 and more use 2.8 to 3 ms."""
     layout: str
     lock: str
     vcpus: int
@@ -41,11 +44,13 @@ class Row:
     vms: int = 1
     cpus: int = 1
     concurrent: bool = False
+    slice_us: int = 0
 
     @property
     def key(self):
         return "-".join([self.layout, self.lock, str(self.vcpus)] + ["hog"] * bool(self.hog)
-                        + [f"{self.vms}vms"] * (self.vms > 1) + [f"{self.cpus}cpus"] * (self.cpus > 1))
+                        + [f"{self.vms}vms"] * (self.vms > 1) + [f"{self.cpus}cpus"] * (self.cpus > 1)
+                        + [f"slice{self.slice_us}"] * bool(self.slice_us))
 
     @property
     def text(self):
@@ -54,6 +59,8 @@ class Row:
             text += " + CPU-bound VM"
         if self.vms > 1:
             text += f" in each of {self.vms} VMs"
+        if self.slice_us:
+            text += f", slice {self.slice_us / 1000:.1f} ms"
         return text
 
     @property
@@ -89,7 +96,12 @@ class Row:
         words += ["--cgroup"] * (self.layout == "libvirt") + [f"--cap-ms={cap_ms:.0f}"] * bool(cap_ms)
         words += ["--pause-in-guest"] * (mode == GUEST) + ["--ideal"] * (mode == IDEAL)
         # Its own file is the guest's program: it must be found by an absolute path.
-        return "/tests/" + " ".join(words)
+        command = "/tests/" + " ".join(words)
+        if self.slice_us:
+            # Other rows may follow in the same boot.
+            command = (f"slice=$(cat {SLICE}) && echo {self.slice_us * 1000} > {SLICE} && {command}; "
+                       f"status=$?; echo $slice > {SLICE}; (exit $status)")
+        return command
 
 
 LINE = re.compile(r"^DYLOAD (.*)$")
@@ -140,7 +152,8 @@ def demo():
 
 def matrix():
     """All rows of `make bench`."""
-    rows = [Row(layout, lock, vcpus, **others)
-            for layout in LAYOUTS for others in ({}, {"hog": 1}, {"vms": 2}) for lock in LOCKS for vcpus in (4, 8)]
+    rows = [Row(layout, lock, vcpus, slice_us=slice_us, **others)
+            for slice_us in (0, 2800) for layout in LAYOUTS for others in ({}, {"hog": 1}, {"vms": 2}) for lock in LOCKS
+            for vcpus in (4, 8)]
     return rows + [Row(layout, lock, 8, hog=hog, cpus=2, concurrent=True)
                    for layout in LAYOUTS for lock in LOCKS for hog in (0, 1)]

@@ -55,6 +55,9 @@ SUITES = (
         Program("x86_64/directed_yield_test"),
         Program("x86_64/svm_pause_filter_test"),
     )),
+    Suite("x86 directed yield in cgroups", "x86", timeout=600, kunit=("yield_level",), programs=(
+        Program("x86_64/directed_yield_sched_test", limit=240),
+    )),
     Suite("x86 directed yield, 2 CPUs", "x86", smp=2, mode="mttcg", cmdline=pausefilter.cmdline("mttcg"), timeout=240, programs=(
         Program("x86_64/directed_yield_stress_test", limit=120),
     )),

@@ -59,7 +59,7 @@ struct dy_block {
 	u32 answer;		/* 12: address of the target's irqs */
 	u32 irqs;			/* 16: interrupts handled */
 	u32 limit;			/* 20: end by itself after that many */
-	u32 delay;			/* 24: cycles between two PAUSEs */
+	u32 delay;			/* 24: cycles or turns in between */
 	u32 max_gap;		/* 28: longest time between two PAUSEs */
 	u32 pad[8];
 };
@@ -143,10 +143,17 @@ asm(".pushsection .rodata\n"
 	"	jne	1b\n"
 	"	jmp	dy_guest_done\n"
 
-	/* Tell the hypervisor about a long spin, as Hyper-V guests do. */
+	/*
+	 * Work for "delay" turns of a loop, then tell the hypervisor about a long
+	 * spin, as Hyper-V guests do: each time is a spin exit.
+	 */
 	"dy_guest_hv_amd:\n"
 	"	movl	%ebx, %ebp\n"
-	"1:	movl	$0x10008, %eax\n"
+	"1:	movl	24(%ebp), %ecx\n"
+	"	incl	%ecx\n"
+	"2:	decl	%ecx\n"
+	"	jnz	2b\n"
+	"	movl	$0x10008, %eax\n"
 	"	xorl	%edx, %edx\n"
 	"	xorl	%ebx, %ebx\n"
 	"	vmmcall\n"
@@ -158,7 +165,11 @@ asm(".pushsection .rodata\n"
 
 	"dy_guest_hv_intel:\n"
 	"	movl	%ebx, %ebp\n"
-	"1:	movl	$0x10008, %eax\n"
+	"1:	movl	24(%ebp), %ecx\n"
+	"	incl	%ecx\n"
+	"2:	decl	%ecx\n"
+	"	jnz	2b\n"
+	"	movl	$0x10008, %eax\n"
 	"	xorl	%edx, %edx\n"
 	"	xorl	%ebx, %ebx\n"
 	"	vmcall\n"
