@@ -30,6 +30,7 @@ help:
 	@echo '  make baseline          record what the stock kernel does in upstream selftests (lab/baseline/)'
 	@echo '  make bench             the whole matrix of measurements'
 	@echo '  make bench-scan        what one spin exit costs with up to 4096 vCPUs, on the host'
+	@echo '  make sim               the core on simulated hosts of 8 to 512 CPUs; compared with the lab first'
 	@echo '  make clean             delete build/ (the cache in ~/.cache/directed-yield stays)'
 	@echo
 	@echo 'Variables:'
@@ -42,11 +43,11 @@ help:
 setup tree kernel shell check baseline clean:
 	$(Q)$(LAB) $@
 
-demo bench bench-scan:
+demo bench bench-scan sim:
 	$(Q)$(LAB) $@ $(ARGS)
 
 check-%:
 	$(Q)$(LAB) check $*
 
-.PHONY: help setup tree kernel shell check baseline demo bench bench-scan clean
+.PHONY: help setup tree kernel shell check baseline demo bench bench-scan sim clean
 .DEFAULT_GOAL := help

@@ -94,7 +94,7 @@ def clean(options):
 
 
 COMMANDS = {"setup": setup, "tree": tree, "kernel": kernel, "shell": shell, "check": check, "baseline": baseline,
-            "demo": other, "bench": other, "bench-scan": other, "clean": clean}
+            "demo": other, "bench": other, "bench-scan": other, "sim": other, "clean": clean}
 MODULES = {"bench-scan": "scan"}
 
 
