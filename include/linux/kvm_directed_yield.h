@@ -17,27 +17,30 @@ struct kvm_vcpu;
 /**
  * struct kvm_dy - a VM's directed yield
  * @enabled:		the VM's own switch, in its debugfs directory
- * @last_boosted:	index of the vCPU that was yielded to last; where the
- *			next search begins
+ * @last_boosted:	index of the vCPU that was yielded to last, where the next
+ *			search begins: [0] of those that do not spin, [1] of
+ *			those that do.  With one for both, a vCPU to which every
+ *			other yield goes would keep the search for spinners
+ *			from going round.
  *
  * Both are read and written without a lock; an old value makes one search begin
  * elsewhere, or lets one more exit pass.
  */
 struct kvm_dy {
 	bool enabled;
-	unsigned int last_boosted;
+	unsigned int last_boosted[2];
 };
 
 /**
  * struct kvm_vcpu_dy - a vCPU's directed yield
- * @spinning:	the vCPU is in kvm_vcpu_on_spin(), where it may have given way;
- *		written by its own thread
- * @eligible:	a spinning vCPU may be yielded to this time; toggled by whoever
- *		looks at it, a lost update gives it one turn more or less
+ * @spinning:		the vCPU is in kvm_vcpu_on_spin(), where it may have
+ *			given way; written by its own thread
+ * @spinners_first:	at its next spin exit, look for vCPUs that spin before
+ *			the others; for its own thread only
  */
 struct kvm_vcpu_dy {
 	bool spinning;
-	bool eligible;
+	bool spinners_first;
 };
 
 /* Hooks of kvm_main.c */

@@ -29,6 +29,7 @@ MODULE_PARM_DESC(directed_yield,
 struct dy_exit {
 	struct kvm_vcpu *me;
 	bool in_kernel;
+	bool spinners;		/* look at vCPUs that spin, or at the others */
 	unsigned int ready;
 	unsigned int tried;
 	unsigned int uncontended;
@@ -67,30 +68,8 @@ int kvm_vcpu_yield_to(struct kvm_vcpu *target)
 }
 EXPORT_SYMBOL_GPL(kvm_vcpu_yield_to);
 
-/*
- * A vCPU which gave way while it spun is likely to spin on, unless its turn has
- * come since; for a FIFO lock it is as likely as the holder to be the one that
- * has to run.  Let it pass every other time.
- *
- * Pairs with the spinner's WRITE_ONCE()s in kvm_vcpu_on_spin().
- */
-static bool dy_spinner_may_run(struct kvm_vcpu *vcpu)
-{
-	bool eligible;
-
-	if (!READ_ONCE(vcpu->dy.spinning))
-		return true;
-
-	eligible = READ_ONCE(vcpu->dy.eligible);
-	WRITE_ONCE(vcpu->dy.eligible, !eligible);
-	return eligible;
-}
-
 static bool dy_is_candidate(struct dy_exit *exit, struct kvm_vcpu *vcpu)
 {
-	if (!kvm_dy_ready_check(vcpu))
-		return false;
-
 	/*
 	 * A kernel does not spin for user mode, so a vCPU that was preempted
 	 * there is of no use to a spinner in kernel mode; except that it may
@@ -98,12 +77,9 @@ static bool dy_is_candidate(struct dy_exit *exit, struct kvm_vcpu *vcpu)
 	 *
 	 * A vCPU that was woken up is not preempted: it goes on in the kernel.
 	 */
-	if (exit->in_kernel && READ_ONCE(vcpu->preempted) &&
-	    !kvm_arch_dy_has_pending_interrupt(vcpu) &&
-	    !kvm_arch_vcpu_preempted_in_kernel(vcpu))
-		return false;
-
-	return dy_spinner_may_run(vcpu);
+	return !exit->in_kernel || !READ_ONCE(vcpu->preempted) ||
+	       kvm_arch_dy_has_pending_interrupt(vcpu) ||
+	       kvm_arch_vcpu_preempted_in_kernel(vcpu);
 }
 
 /* Look at the marked vCPUs in [@from, @end).  Return true to search no more. */
@@ -117,7 +93,11 @@ static bool dy_search(struct dy_exit *exit, unsigned int from, unsigned int end)
 	for (i = kvm_dy_ready_next(kvm, from, end); i < end;
 	     i = kvm_dy_ready_next(kvm, i + 1, end)) {
 		vcpu = kvm_get_vcpu(kvm, i);
-		if (!vcpu || vcpu == exit->me)
+		if (!vcpu || vcpu == exit->me || !kvm_dy_ready_check(vcpu))
+			continue;
+
+		/* Pairs with the WRITE_ONCE()s in kvm_vcpu_on_spin(). */
+		if (READ_ONCE(vcpu->dy.spinning) != exit->spinners)
 			continue;
 
 		exit->ready++;
@@ -127,7 +107,7 @@ static bool dy_search(struct dy_exit *exit, unsigned int from, unsigned int end)
 		exit->tried++;
 		ret = kvm_vcpu_yield_to(vcpu);
 		if (ret > 0) {
-			WRITE_ONCE(kvm->dy.last_boosted, i);
+			WRITE_ONCE(kvm->dy.last_boosted[exit->spinners], i);
 			exit->boosted = vcpu;
 			return true;
 		}
@@ -138,6 +118,18 @@ static bool dy_search(struct dy_exit *exit, unsigned int from, unsigned int end)
 	return false;
 }
 
+/* Look at all marked vCPUs of one rank, from behind the one boosted last. */
+static bool dy_round(struct dy_exit *exit, bool spinners)
+{
+	struct kvm *kvm = exit->me->kvm;
+	unsigned int online = atomic_read(&kvm->online_vcpus);
+	unsigned int begin = READ_ONCE(kvm->dy.last_boosted[spinners]) + 1;
+
+	exit->spinners = spinners;
+	return dy_search(exit, begin, online) ||
+	       dy_search(exit, 0, min(begin, online));
+}
+
 /**
  * kvm_vcpu_on_spin - a vCPU spins: yield to one that may end it
  * @me:				the vCPU that has exited because it spins
@@ -146,7 +138,12 @@ static bool dy_search(struct dy_exit *exit, unsigned int from, unsigned int end)
  *
  * With nobody marked as wanting a CPU it reads the bitmap and returns, at most
  * KVM_MAX_VCPUS / BITS_PER_LONG words; otherwise it looks at the marked vCPUs
- * only, round robin, beginning behind the one that was yielded to last.
+ * only, round robin, beginning behind the one of its rank yielded to last.
+ *
+ * A vCPU which gave way while it spun is likely to spin on, so the others come
+ * first: one of them may be the preempted lock holder.  But for a FIFO lock the
+ * next in the queue has to run, which spins as well; so when @me has yielded to
+ * one that does not spin and is back here, it is the spinners' turn.
  *
  * Context: the thread of @me, with @me loaded, preemptible; may schedule.
  */
@@ -157,23 +154,18 @@ void kvm_vcpu_on_spin(struct kvm_vcpu *me, bool yield_to_kernel_mode)
 		.me = me,
 		.in_kernel = yield_to_kernel_mode,
 	};
-	struct kvm *kvm = me->kvm;
-	unsigned int online, begin;
+	bool spinners = me->dy.spinners_first;
 
 	stat->exits++;
-	if (!READ_ONCE(directed_yield) || !READ_ONCE(kvm->dy.enabled))
+	if (!READ_ONCE(directed_yield) || !READ_ONCE(me->kvm->dy.enabled))
 		return;
 
-	online = atomic_read(&kvm->online_vcpus);
-	begin = READ_ONCE(kvm->dy.last_boosted) + 1;
-
 	WRITE_ONCE(me->dy.spinning, true);
-	if (!dy_search(&exit, begin, online))
-		dy_search(&exit, 0, min(begin, online));
+	if (!dy_round(&exit, spinners))
+		dy_round(&exit, !spinners);
 	WRITE_ONCE(me->dy.spinning, false);
 
-	/* When it spins next, let it wait for its turn. */
-	WRITE_ONCE(me->dy.eligible, false);
+	me->dy.spinners_first = exit.boosted && !exit.spinners;
 
 	stat->no_candidate += !exit.tried;
 	stat->tried += exit.tried;

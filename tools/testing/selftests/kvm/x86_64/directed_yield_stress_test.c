@@ -66,20 +66,29 @@ static void ms_sleep(unsigned int ms)
 
 /* The vCPUs of this process ---------------------------------------------- */
 
+static void bad_exit(struct dy_vcpu *v, const char *when)
+{
+	ksft_print_msg("vCPU %u, %s: errno %d, exit reason %s\n", v->vcpu->id,
+		       when, errno, exit_reason_str(v->vcpu->run->exit_reason));
+	bad_exits++;
+}
+
 static void *runner_thread(void *arg)
 {
 	struct dy_vcpu *v = ((struct runner *)arg)->v;
 
 	while (!READ_ONCE(stop)) {
 		if (!__vcpu_run(v->vcpu)) {
-			/* The guest says that it has been told to end. */
-			if (v->vcpu->run->exit_reason != KVM_EXIT_IO ||
-			    !READ_ONCE(v->block->stop))
-				bad_exits++;
+			/*
+			 * The exit reason tells nothing here: the vCPU's other
+			 * thread, if any, may be back in KVM_RUN already.
+			 */
+			if (!READ_ONCE(v->block->stop))
+				bad_exit(v, "not told to end");
 			break;
 		}
 		if (errno != EINTR) {
-			bad_exits++;
+			bad_exit(v, "KVM_RUN failed");
 			break;
 		}
 		/* Let the other thread of this vCPU, if any, have it. */
@@ -391,6 +400,13 @@ static void run(unsigned int seconds)
 	}
 	for (i = 0; i < NR_RUNNERS; i++)
 		pthread_join(runners[i].thread, NULL);
+
+	for (i = 0; i < NR_MAIN; i++) {
+		u32 reason = vm.v[i].vcpu->run->exit_reason;
+
+		if (reason != KVM_EXIT_IO && reason != KVM_EXIT_INTR)
+			bad_exit(&vm.v[i], "at the end");
+	}
 }
 
 int main(int argc, char *argv[])
