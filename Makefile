@@ -31,6 +31,7 @@ help:
 	@echo '  make bench             the whole matrix of measurements'
 	@echo '  make bench-scan        what one spin exit costs with up to 4096 vCPUs, on the host'
 	@echo '  make sim               the core on simulated hosts of 8 to 512 CPUs; compared with the lab first'
+	@echo '  make series            the series as mails with a cover letter, in build/series, signed off by you'
 	@echo '  make clean             delete build/ (the cache in ~/.cache/directed-yield stays)'
 	@echo
 	@echo 'Variables:'
@@ -40,7 +41,7 @@ help:
 	@echo '  FORCE=1                make tree: drop local changes in build/linux (they are saved in a ref)'
 	@echo '  V=1                    show the commands'
 
-setup tree kernel shell check baseline clean:
+setup tree kernel shell check baseline series clean:
 	$(Q)$(LAB) $@
 
 demo bench bench-scan sim:
@@ -49,5 +50,5 @@ demo bench bench-scan sim:
 check-%:
 	$(Q)$(LAB) check $*
 
-.PHONY: help setup tree kernel shell check baseline demo bench bench-scan sim clean
+.PHONY: help setup tree kernel shell check baseline series demo bench bench-scan sim clean
 .DEFAULT_GOAL := help

@@ -5,6 +5,7 @@ import io
 import unittest
 
 import ktap
+import mail
 import paths
 import series
 import tree
@@ -13,7 +14,7 @@ import ui
 
 def run():
     """Return the results, as a list of ktap.Test."""
-    return [_series(), _tree(), *_unit_tests()]
+    return [_series(), _tree(), _mails(), *_unit_tests()]
 
 
 def _series():
@@ -29,6 +30,15 @@ def _tree():
     name = "series: applies to the source"
     try:
         tree.make()
+    except ui.LabError as error:
+        return ktap.Test(name, ktap.FAIL, error.what.splitlines()[0], output=str(error).splitlines())
+    return ktap.Test(name, ktap.PASS)
+
+
+def _mails():
+    name = "series: its mails apply with git am and give the same tree"
+    try:
+        mail.check()
     except ui.LabError as error:
         return ktap.Test(name, ktap.FAIL, error.what.splitlines()[0], output=str(error).splitlines())
     return ktap.Test(name, ktap.PASS)

@@ -78,6 +78,13 @@ def baseline(options):
     module.refresh(options.arch or "x86")
 
 
+def series(options):
+    """write the series as mails"""
+    import mail
+    _ready("x86")
+    return mail.main(options.rest)
+
+
 def other(options):
     """dispatch to a module of the same name"""
     name = MODULES.get(options.command, options.command)
@@ -94,6 +101,7 @@ def clean(options):
 
 
 COMMANDS = {"setup": setup, "tree": tree, "kernel": kernel, "shell": shell, "check": check, "baseline": baseline,
+            "series": series,
             "demo": other, "bench": other, "bench-scan": other, "sim": other, "clean": clean}
 MODULES = {"bench-scan": "scan"}
 
