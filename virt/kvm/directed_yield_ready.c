@@ -42,15 +42,16 @@
  */
 #include <linux/kvm_host.h>
 
-/* Pairs with the smp_store_release() in kvm_dy_ready_publish(). */
 static bool dy_ready_tracked(struct kvm_vcpu *vcpu)
 {
+	/* Pairs with the smp_store_release() in kvm_dy_ready_publish(). */
 	return smp_load_acquire(&vcpu->dy_tracked);
 }
 
-/* After the reason is written.  The barrier is the right-hand one above. */
+/* After the reason is written. */
 static void dy_ready_mark(struct kvm_vcpu *vcpu)
 {
+	/* The right-hand barrier above; pairs with kvm_dy_ready_check()'s. */
 	smp_mb();
 	if (dy_ready_tracked(vcpu) &&
 	    !test_bit(vcpu->vcpu_idx, vcpu->kvm->dy_ready.map))
