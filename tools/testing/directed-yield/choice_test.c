@@ -100,11 +100,11 @@ TEST(choice_begins_behind_the_last_boosted_and_wraps)
 
 	vcpu_preempt(vcpu(kvm, 1), true);
 	vcpu_preempt(vcpu(kvm, 4), true);
-	kvm->dy.last_boosted = 3;
+	kvm->dy.last_boosted[0] = 3;
 	EXPECT(spin(vcpu(kvm, 0), true) == vcpu(kvm, 4));
-	EXPECT_EQ(kvm->dy.last_boosted, 4);
+	EXPECT_EQ(kvm->dy.last_boosted[0], 4);
 	EXPECT(spin(vcpu(kvm, 0), true) == vcpu(kvm, 1));
-	EXPECT_EQ(kvm->dy.last_boosted, 1);
+	EXPECT_EQ(kvm->dy.last_boosted[0], 1);
 }
 
 TEST(choice_last_boosted_may_be_any_number)
@@ -112,10 +112,27 @@ TEST(choice_last_boosted_may_be_any_number)
 	struct kvm *kvm = vm_create(3);
 
 	vcpu_preempt(vcpu(kvm, 1), true);
-	kvm->dy.last_boosted = 2;
+	kvm->dy.last_boosted[0] = 2;
 	EXPECT(spin(vcpu(kvm, 0), true) == vcpu(kvm, 1));
-	kvm->dy.last_boosted = KVM_MAX_VCPUS - 1;
+	kvm->dy.last_boosted[0] = KVM_MAX_VCPUS - 1;
 	EXPECT(spin(vcpu(kvm, 0), true) == vcpu(kvm, 1));
+}
+
+TEST(choice_each_rank_goes_its_own_round)
+{
+	struct kvm *kvm = vm_create(6);
+	int i, got[6] = {};
+
+	/* The one that works gets every other yield; the rest is spread evenly. */
+	for (i = 1; i < 6; i++) {
+		vcpu_preempt(vcpu(kvm, i), true);
+		vcpu(kvm, i)->dy.spinning = i != 3;
+	}
+	for (i = 0; i < 40; i++)
+		got[spin(vcpu(kvm, 0), true)->vcpu_idx]++;
+	EXPECT_EQ(got[3], 20);
+	for (i = 1; i < 6; i++)
+		EXPECT_EQ(got[i], i == 3 ? 20 : 5);
 }
 
 TEST(choice_only_a_yield_that_took_effect_moves_the_turn)
@@ -125,7 +142,7 @@ TEST(choice_only_a_yield_that_took_effect_moves_the_turn)
 	vcpu_preempt(vcpu(kvm, 2), true);
 	yield_answer = takes_no_effect;
 	spin(vcpu(kvm, 0), true);
-	EXPECT_EQ(kvm->dy.last_boosted, 0);
+	EXPECT_EQ(kvm->dy.last_boosted[0], 0);
 }
 
 TEST(choice_no_effect_tries_the_next_one)
@@ -163,7 +180,7 @@ TEST(choice_stops_where_cpus_are_not_contended)
 
 	for (i = 1; i < 64; i++)
 		vcpu_preempt(vcpu(kvm, i), true);
-	kvm->dy.last_boosted = 62;
+	kvm->dy.last_boosted[0] = 62;
 	yield_answer = not_contended;
 	spin(vcpu(kvm, 0), true);
 	EXPECT_EQ(nr_yields, 3);

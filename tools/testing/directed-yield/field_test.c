@@ -153,7 +153,7 @@ TEST(field_one_that_does_not_spin_wins)
 	vcpu_sched_in(vcpu(crowd, 0));
 	yield_answer = all_spin_but_one;
 	nr_yields = 0;
-	crowd->dy.last_boosted = 7;
+	crowd->dy.last_boosted[0] = 7;
 	stub_loaded = vcpu(crowd, 0);
 	kvm_vcpu_on_spin(vcpu(crowd, 0), true);
 	EXPECT(yielded[nr_yields - 1] == vcpu(crowd, 7));

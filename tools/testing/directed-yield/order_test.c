@@ -29,7 +29,8 @@ static void new_vm(void)
 	}
 	kvm->online_vcpus.counter = 2;
 	kvm->dy_ready.map[0] = 0;
-	kvm->dy.last_boosted = 0;
+	kvm->dy.last_boosted[0] = 0;
+	kvm->dy.last_boosted[1] = 0;
 	vcpu_store(unpublished);
 	unpublished->dy_tracked = false;
 	for (i = 0; i < 3; i++) {
