@@ -122,7 +122,7 @@ static void exit_of(unsigned int i)
 		candidates |= j != i && w->kvm->vcpu_array[j]->stub_task &&
 			      may_be_chosen(w->kvm->vcpu_array[j]);
 	spin(v, exit_in_kernel);
-	EXPECT(candidates || !nr_yields);
+	EXPECT(candidates == !!nr_yields);
 	EXPECT_EQ(stub_foreign_reads, 0);
 	for (j = 0; j + 1 < nr_yields; j++)
 		for (negative = j + 1; negative < nr_yields; negative++)

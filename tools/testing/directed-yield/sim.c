@@ -410,6 +410,7 @@ static void switch_out(struct cpu *cpu)
 static void switch_in(struct cpu *cpu, struct virtual_cpu *v)
 {
 	cpu->curr = v;
+	v->kvm->cpu = v->cpu;
 	v->running = true;
 	vcpu_sched_in(v->kvm);
 	stock_sched_in(v->kvm);

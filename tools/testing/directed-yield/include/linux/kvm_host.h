@@ -45,6 +45,7 @@ struct kvm_vcpu {
 	struct kvm *kvm;
 	int vcpu_id;
 	int vcpu_idx;
+	int cpu;
 	struct pid __rcu *pid;
 	unsigned long requests;
 	struct {
