@@ -17,6 +17,7 @@ class Arch:
     selftests: str          # the selftests' folder for the architecture
     link: str               # how the selftests are linked
     must: tuple             # options without which the lab makes no sense
+    machine: str = ""       # the compiler's option for what the emulator is, when programs are built
 
     @property
     def compiler(self):
@@ -36,7 +37,7 @@ ARCHES = {
     "arm64": Arch("arm64", "aarch64-linux-gnu-", "allnoconfig", "arch/arm64/boot/Image", "aarch64", STATIC,
                   COMMON + ("PARAVIRT", "ARM_ARCH_TIMER_EVTSTREAM", "BLK_DEV_INITRD")),
     "s390": Arch("s390", "s390x-linux-gnu-", "tinyconfig", "arch/s390/boot/bzImage", "s390x",
-                 STATIC + " -Wl,--s390-pgste", ("SMP", "KVM", "DEBUG_FS", "KUNIT", "BLK_DEV_INITRD")),
+                 STATIC + " -Wl,--s390-pgste", ("SMP", "KVM", "DEBUG_FS", "KUNIT", "BLK_DEV_INITRD"), "-march=z10"),
 }
 
 

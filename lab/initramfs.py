@@ -13,10 +13,11 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import busybox as foreign
 import paths
 import ui
 
-BUSYBOX = {"x86": Path("/bin/busybox"), "arm64": paths.LABROOT / "usr/bin/busybox"}
+BUSYBOX = {"x86": Path("/bin/busybox"), "arm64": paths.LABROOT / "usr/bin/busybox", "s390": foreign.place("s390")}
 
 
 @dataclass
@@ -72,7 +73,7 @@ def base(arch, programs, extra=None):
     if not busybox or not busybox.exists():
         raise ui.LabError(f"no static busybox for {arch} ({busybox})", todo=f"run `make setup ARCH={arch}`")
     files = {"/bin/busybox": busybox, "/init": paths.INIT / "init", "/lab/runner": paths.INIT / "runner",
-             "/lab/welcome": paths.INIT / "welcome"}
+             "/lab/welcome": paths.INIT / "welcome", "/lab/numbered": paths.INIT / "numbered"}
     files.update({f"/tests/{name}": Path(path) for name, path in programs.items()})
     files.update({name: Path(path) for name, path in (extra or {}).items()})
     archive = Cpio()

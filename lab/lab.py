@@ -59,15 +59,19 @@ def check(options):
     """run the tests"""
     import check as module
     import suites
-    groups = options.groups or suites.groups()
+    groups = options.groups or [group for group in suites.groups() if group not in suites.BY_NAME]
     for group in groups:
-        if group not in suites.groups():
-            raise ui.LabError(f"there are no suites for {group}", todo=f"there are: {', '.join(suites.groups())}")
+        if group not in (*suites.groups(), suites.BUILDS):
+            raise ui.LabError(f"there are no suites for {group}", todo=f"there are: {', '.join(suites.groups())}, {suites.BUILDS}")
     for arch in dict.fromkeys(suite.arch for suite in suites.of_groups(groups)):
         _ready(arch)
     if suites.UNIT in groups:
         import setup as packages
         packages.ensure(())
+    if suites.BUILDS in groups:
+        import builds
+        import setup as packages
+        packages.ensure((), also=builds.packages())
     return 1 if module.run(groups) else 0
 
 

@@ -46,7 +46,7 @@ def _make():
     listing.write_text("\n".join(lines) + "\n")
     argv = ["mmdebstrap", "--variant=extract", "--mode=root", "--architectures=amd64,arm64", f"--keyring={KEYRING}", f"--include={INCLUDE}",
             '--aptopt=APT::Default-Release "trixie-backports"', "--aptopt=Apt::Install-Recommends false",
-            "--aptopt=Acquire::Retries 3", *_proxies(), SUITE, temporary, listing]
+            "--aptopt=Acquire::Retries 3", *proxies(), SUITE, temporary, listing]
     try:
         run.logged(argv, paths.log("lab-root"), "lab root", env=run.environment(DEBIAN_FRONTEND="noninteractive"),
                    todo="is the network up, and does the archive in /etc/apt/sources.list* carry trixie and trixie-backports?")
@@ -81,7 +81,7 @@ def archive():
                       todo="add one; the lab root is made from the same archive")
 
 
-def _proxies():
+def proxies():
     """The host's apt settings for reaching the archive."""
     options = []
     for line in run.output(["apt-config", "dump"], check=False).splitlines():

@@ -17,7 +17,8 @@ import initramfs
 import paths
 import ui
 
-EMULATOR = {"x86": "qemu_x86", "arm64": "qemu_arm64"}
+EMULATOR = {"x86": "qemu_x86", "arm64": "qemu_arm64", "s390": "hercules"}
+SHELL = {"s390": "qemu_s390"}       # where the usual one has no terminal
 
 SPLAT = re.compile(r"(\bBUG: |\bWARNING: |\bOops\b|Call Trace|rcu: INFO: .*(stall|detected)|RCU stall|rcu_\w+ (self-)?detected stall|"
                    r"soft lockup|hung_task|blocked for more than|possible (circular|recursive) locking|suspicious RCU|lockdep|"
@@ -88,11 +89,15 @@ def run(boot, on_line=None, quiet=False):
     start = time.monotonic()
     errors = paths.RUN / boot.name / "emulator.txt"
     lines, splats, timed_out, status = [], [], False, None
+    reader = emulator.Console() if hasattr(emulator, "Console") else None
     with open(errors, "w") as stderr:
         child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=stderr, stderr=stderr)
         try:
             with open(log, "rb") as console:
                 for line in _follow(console, child, start + boot.timeout):
+                    line = reader.feed(line) if reader else line
+                    if line is None:
+                        continue
                     lines.append(line)
                     if _is_splat(line, boot.allow):
                         splats.append(line)
@@ -111,11 +116,14 @@ def run(boot, on_line=None, quiet=False):
                 child.wait()
     seconds = time.monotonic() - start
     return Result(boot.name, lines, status, seconds, splats,
-                  _error(boot, splats, timed_out, status, child, lines, errors), log)
+                  _error(boot, splats, timed_out, status, child, lines, errors) or (reader.error if reader else None), log)
 
 
 def shell(boot):
     """Boot with the console on the terminal; returns when the machine is off."""
+    boot.emulator = boot.emulator or SHELL.get(boot.arch)
+    if boot.emulator == "qemu_s390":
+        ui.note("  this machine has no KVM: only Hercules has, and no terminal; `make check-s390` uses it")
     emulator = _emulator(boot)
     boot.initrd = initramfs.with_job(boot.base, boot.job, boot.name)
     ui.note("  a shell in the machine; to leave: `poweroff -f`, `exit`, or Ctrl-a x")

@@ -42,7 +42,7 @@ def _build(arch, directory, programs):
                env=kernel.environment())
     env = dict(kernel.environment(), CCACHE_BASEDIR=str(directory))
     run.logged(["make", "-C", directory / SELFTESTS, f"-j{os.cpu_count()}", f"ARCH={name}", f"OUTPUT={out}",
-                f"CC=ccache {arch.compiler}", f"CROSS_COMPILE={arch.cross}", f"LDFLAGS={arch.link}",
+                f"CC=ccache {arch.compiler} {arch.machine}".rstrip(), f"CROSS_COMPILE={arch.cross}", f"LDFLAGS={arch.link}",
                 f"INSTALL_HDR_PATH={headers / 'usr'}", *[out / program for program in there]],
                paths.log(f"programs-{name}"), f"{name} programs", env=env,
                todo="correct the program; the build goes on where it stopped")

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 
+import busybox
 import labroot
 import paths
 import run
@@ -17,23 +18,25 @@ PACKAGES = {
                + source.PACKAGE).split(),
     "x86": "qemu-system-x86 busybox-static gnuplot-nox".split(),
     "arm64": "gcc-aarch64-linux-gnu libc6-dev-arm64-cross mmdebstrap debian-archive-keyring".split(),
-    "s390": "gcc-s390x-linux-gnu libc6-dev-s390x-cross".split(),
+    "s390": "gcc-s390x-linux-gnu libc6-dev-s390x-cross hercules qemu-system-misc mmdebstrap debian-archive-keyring".split(),
 }
 DISK_GB = {"x86": 8, "arm64": 4, "s390": 3}
 
 
-def ensure(arches, root=False):
-    """Install what is missing for the given architectures; root: the lab root as well.
+def ensure(arches, root=False, also=()):
+    """Install what is missing for the given architectures; root: the lab root as well; also: more packages.
 
     Safe to repeat; quick when nothing is missing.
     """
-    wanted = [name for part in ("common", *arches) for name in PACKAGES[part]]
+    wanted = [name for part in ("common", *arches) for name in PACKAGES[part]] + list(also)
     missing = [name for name in wanted if not _installed(name)]
     if missing:
         _install(missing)
     _disk(arches)
     if root:
         labroot.ensure()
+    if "s390" in arches:
+        busybox.ensure("s390")
 
 
 def _installed(name):

@@ -26,6 +26,7 @@ class Suite:
 
     group: what `make check-GROUP` selects; timeout: wall seconds for the boot; baseline: results are compared with what the
     stock kernel does (lab/baseline/); prepare: shell commands before the first program; kunit: KUnit suites to report.
+    emulator: one other than the architecture's usual.
     files: called with the Image, returns more files for the machine, guest path -> content; programs may be among them.
     """
     name: str
@@ -42,10 +43,15 @@ class Suite:
     kunit: tuple = ()
     allow: tuple = ()
     files: object = None
+    emulator: str = None
 
 
 # The group that runs on the host, without a machine: unit.py.
 UNIT = "unit"
+# The group that only builds, for all architectures, and is asked for by name only: builds.py.
+BUILDS = "builds"
+# Groups that `make check` leaves out.
+BY_NAME = ("s390",)
 
 # Minutes that each group may take, builds not counted.
 BUDGET = {"unit": 1, "x86": 10, "arm64": 10, "s390": 2}
@@ -81,6 +87,11 @@ SUITES = (
         Program("kvm_binary_stats_test"),
         Program("x86_64/userspace_io_test"),
     )),
+    Suite("s390 KUnit, QEMU", "s390", arch="s390", emulator="qemu_s390", memory="512M", timeout=60, kunit=("kvm_s390_diag",)),
+    Suite("s390 directed yield, Hercules", "s390", arch="s390", smp=2, mode="mttcg", memory="512M", timeout=180,
+          kunit=("kvm_s390_diag",), programs=(
+              Program("s390x/directed_yield_test", limit=100),
+          )),
 )
 
 # Programs that are in the images for shells, the demo and measurements, besides those of the suites.
