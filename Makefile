@@ -2,7 +2,7 @@
 # A thin front for lab/lab.py; `make help` says what there is.
 
 LAB := /usr/bin/env python3 lab/lab.py
-export ARCH STOCK KERNEL_SRC FORCE V SMP CMDLINE
+export TARGETS ARCH STOCK KERNEL_SRC FORCE V SMP CMDLINE
 export PYTHONDONTWRITEBYTECODE := 1
 ifeq ($(V),1)
 Q :=
@@ -26,6 +26,7 @@ help:
 	@echo '  make kernel            build it; ARCH=x86 (default), arm64 or s390'
 	@echo '  make shell             boot it and give a shell, tests in /tests; ARCH=, SMP=2, CMDLINE="..."'
 	@echo '  make check-x86         only the tests of one architecture'
+	@echo '  make check-builds      KVM of all architectures builds; not part of check; TARGETS="riscv mips"'
 	@echo '  make check-unit        only the core in user space (no machine, under a minute)'
 	@echo '  make baseline          record what the stock kernel does in upstream selftests (lab/baseline/)'
 	@echo '  make bench             the whole matrix of measurements'

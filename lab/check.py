@@ -8,6 +8,7 @@ the very last line `N passed, N failed, N skipped`.
 import time
 
 import baseline
+import builds
 import hostchecks
 import image
 import ktap
@@ -77,6 +78,10 @@ def run(groups=None):
     report.end()
     if suites.UNIT in wanted:
         unit.check(report)
+    if suites.BUILDS in wanted:
+        report.suite(suites.BUILDS, "builds of all architectures")
+        builds.check(report.add)
+        report.end()
     images = {}
     for suite in suites.of_groups(wanted):
         if suite.arch not in images:
