@@ -763,10 +763,16 @@ static void leave_base(void)
 	dy_cgroup_remove(&base);
 }
 
+/* An argument selects the tests whose names contain it. */
+static bool selected(int argc, char *argv[], int i)
+{
+	return argc < 2 || strstr(tests[i].name, argv[1]);
+}
+
 int main(int argc, char *argv[])
 {
 	char name[32], pid[16];
-	int i;
+	int i, nr = 0;
 
 	ksft_print_header();
 	dy_require_core();
@@ -789,8 +795,12 @@ int main(int argc, char *argv[])
 		    dy_trace_write("events/sched/sched_switch/enable", "1"),
 		    "Could not set up tracing in %s", dy_tracefs);
 
-	ksft_set_plan(ARRAY_SIZE(tests));
+	for (i = 0; i < ARRAY_SIZE(tests); i++)
+		nr += selected(argc, argv, i);
+	ksft_set_plan(nr);
 	for (i = 0; i < ARRAY_SIZE(tests); i++) {
+		if (!selected(argc, argv, i))
+			continue;
 		failed = false;
 		tests[i].run();
 		ksft_test_result(!failed, "%s\n", tests[i].name);
