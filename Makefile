@@ -31,6 +31,7 @@ help:
 	@echo '  make baseline          record what the stock kernel does in upstream selftests (lab/baseline/)'
 	@echo '  make bench             the whole matrix of measurements'
 	@echo '  make bench-scan        what one spin exit costs with up to 4096 vCPUs, on the host'
+	@echo '  make bench-hyperv      what Hyper-V hypercalls cost, input in memory and in XMM registers'
 	@echo '  make sim               the core on simulated hosts of 8 to 512 CPUs; compared with the lab first'
 	@echo '  make series            the series as mails with a cover letter, in build/series, signed off by you'
 	@echo '  make clean             delete build/ (the cache in ~/.cache/directed-yield stays)'
@@ -45,11 +46,11 @@ help:
 setup tree kernel shell check baseline series clean:
 	$(Q)$(LAB) $@
 
-demo bench bench-scan sim:
+demo bench bench-scan bench-hyperv sim:
 	$(Q)$(LAB) $@ $(ARGS)
 
 check-%:
 	$(Q)$(LAB) check $*
 
-.PHONY: help setup tree kernel shell check baseline series demo bench bench-scan sim clean
+.PHONY: help setup tree kernel shell check baseline series demo bench bench-scan bench-hyperv sim clean
 .DEFAULT_GOAL := help

@@ -106,8 +106,8 @@ def clean(options):
 
 COMMANDS = {"setup": setup, "tree": tree, "kernel": kernel, "shell": shell, "check": check, "baseline": baseline,
             "series": series,
-            "demo": other, "bench": other, "bench-scan": other, "sim": other, "clean": clean}
-MODULES = {"bench-scan": "scan"}
+            "demo": other, "bench": other, "bench-scan": other, "bench-hyperv": other, "sim": other, "clean": clean}
+MODULES = {"bench-scan": "scan", "bench-hyperv": "hyperv"}
 
 
 def parse(argv):

@@ -95,7 +95,7 @@ SUITES = (
 )
 
 # Programs that are in the images for shells, the demo and measurements, besides those of the suites.
-TOOLS = {"x86": ("directed_yield_load", "x86_64/hyperv_guest_fpu_test"), "arm64": (), "s390": ()}
+TOOLS = {"x86": ("directed_yield_load", "x86_64/hyperv_guest_fpu_test", "x86_64/hyperv_xmm_cost"), "arm64": (), "s390": ()}
 
 
 def programs(arch):
