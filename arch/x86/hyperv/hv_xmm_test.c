@@ -113,25 +113,44 @@ asm(
 "	.size hv_xmm_test_page, . - hv_xmm_test_page\n"
 "	.popsection\n");
 
+/* A register with its upper half, where the CPU has that, else with nothing. */
 struct xmm {
-	u64 word[2];
+	u64 word[4];
 };
 
-#define STORE(n)	"movups %%xmm" #n ", 16 * " #n "(%0)\n"
-#define FILL(n)		"movups 16 * " #n "(%0), %%xmm" #n "\n"
+#define STORE(n)	"movups %%xmm" #n ", 32 * " #n "(%0)\n"
+#define FILL(n)		"movups 32 * " #n "(%0), %%xmm" #n "\n"
+#define AVX_STORE(n)	"vmovups %%ymm" #n ", 32 * " #n "(%0)\n"
+#define AVX_FILL(n)	"vmovups 32 * " #n "(%0), %%ymm" #n "\n"
 
 static __always_inline void hv_xmm_test_store(struct xmm *to)
 {
-	asm volatile(STORE(0) STORE(1) STORE(2) STORE(3) STORE(4) STORE(5)
-		     STORE(6) STORE(7) STORE(8) STORE(9) STORE(10) STORE(11)
-		     STORE(12) STORE(13) STORE(14) STORE(15) : : "r" (to) : "memory");
+	if (boot_cpu_has(X86_FEATURE_AVX))
+		asm volatile(AVX_STORE(0) AVX_STORE(1) AVX_STORE(2) AVX_STORE(3)
+			     AVX_STORE(4) AVX_STORE(5) AVX_STORE(6) AVX_STORE(7)
+			     AVX_STORE(8) AVX_STORE(9) AVX_STORE(10) AVX_STORE(11)
+			     AVX_STORE(12) AVX_STORE(13) AVX_STORE(14) AVX_STORE(15)
+			     : : "r" (to) : "memory");
+	else
+		asm volatile(STORE(0) STORE(1) STORE(2) STORE(3) STORE(4) STORE(5)
+			     STORE(6) STORE(7) STORE(8) STORE(9) STORE(10) STORE(11)
+			     STORE(12) STORE(13) STORE(14) STORE(15)
+			     : : "r" (to) : "memory");
 }
 
 static __always_inline void hv_xmm_test_fill(const struct xmm *from)
 {
-	asm volatile(FILL(0) FILL(1) FILL(2) FILL(3) FILL(4) FILL(5)
-		     FILL(6) FILL(7) FILL(8) FILL(9) FILL(10) FILL(11)
-		     FILL(12) FILL(13) FILL(14) FILL(15) : : "r" (from) : "memory");
+	if (boot_cpu_has(X86_FEATURE_AVX))
+		asm volatile(AVX_FILL(0) AVX_FILL(1) AVX_FILL(2) AVX_FILL(3)
+			     AVX_FILL(4) AVX_FILL(5) AVX_FILL(6) AVX_FILL(7)
+			     AVX_FILL(8) AVX_FILL(9) AVX_FILL(10) AVX_FILL(11)
+			     AVX_FILL(12) AVX_FILL(13) AVX_FILL(14) AVX_FILL(15)
+			     : : "r" (from) : "memory");
+	else
+		asm volatile(FILL(0) FILL(1) FILL(2) FILL(3) FILL(4) FILL(5)
+			     FILL(6) FILL(7) FILL(8) FILL(9) FILL(10) FILL(11)
+			     FILL(12) FILL(13) FILL(14) FILL(15)
+			     : : "r" (from) : "memory");
 }
 
 struct hv_xmm_test_state {
@@ -149,6 +168,10 @@ static u64 hv_xmm_test_call(struct kunit *test, struct hv_xmm_test_state *state,
 	for (i = 0; i < NR_XMM; i++) {
 		state->before[i].word[0] = 0x1111000000000001ULL * (i + 1);
 		state->before[i].word[1] = ~0x2222000000000001ULL * (i + 1);
+		if (boot_cpu_has(X86_FEATURE_AVX)) {
+			state->before[i].word[2] = 0x3333000000000001ULL * (i + 1);
+			state->before[i].word[3] = ~0x4444000000000001ULL * (i + 1);
+		}
 	}
 
 	hv_xmm_test_used = DIV_ROUND_UP(words - HV_XMM_GPR_WORDS, 2);
