@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The lab root: a Debian 13 file system in the cache with QEMU 11.1 from its backports, and busybox for arm64.
+"""The lab roots: Debian 13 file systems in the cache with QEMU 11.1 from its backports, for this machine and for arm64.
 
-arm64 needs it (older QEMU never traps WFE). The archive's address comes from the host's own apt configuration, its
-signatures are checked with Debian's keyring package. Programs in it run through its own loader; nothing is chrooted.
+arm64 needs them: older QEMU never traps WFE, and Linux guests of a lab machine run under the same QEMU, built for arm64, in
+its initial RAM file system. The archive's address comes from the host's own apt configuration, its signatures are checked
+with Debian's keyring package. Programs in the host's root run through its own loader; nothing is chrooted.
 """
 
 import os
 import re
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 
 import paths
@@ -15,44 +17,63 @@ import run
 import ui
 
 SUITE = "trixie"
-INCLUDE = "qemu-system-arm,qemu-system-data,busybox-static:arm64"
 STAMP = ".lab-root"
-VERSION = "1 " + SUITE + " " + INCLUDE
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
 
+@dataclass(frozen=True)
+class Root:
+    """One file system: where it is, the architectures and packages in it, what it is called."""
+    path: Path
+    architectures: str
+    include: str
+    label: str
+
+    @property
+    def version(self):
+        return f"1 {SUITE} {self.include}"
+
+    def ready(self):
+        stamp = self.path / STAMP
+        return stamp.exists() and stamp.read_text() == self.version
+
+
+ROOTS = (
+    Root(paths.LABROOT, "amd64,arm64", "qemu-system-arm,qemu-system-data,busybox-static:arm64", "lab root"),
+    Root(paths.GUESTROOT, "arm64", "qemu-system-arm,qemu-system-data", "lab root for guests of arm64"),
+)
+
+
 def ensure():
-    """Make the lab root if it is missing or of another version; return its path."""
-    stamp = paths.LABROOT / STAMP
-    if stamp.exists() and stamp.read_text() == VERSION:
-        return paths.LABROOT
-    with run.lock(paths.CACHE / ".lab-root.lock"):
-        if not (stamp.exists() and stamp.read_text() == VERSION):
-            _make()
-    return paths.LABROOT
+    """Make the lab roots that are missing or of another version."""
+    for root in ROOTS:
+        if not root.ready():
+            with run.lock(paths.CACHE / ".lab-root.lock"):
+                if not root.ready():
+                    _make(root)
 
 
-def _make():
+def _make(root):
     if os.geteuid():
-        raise ui.LabError("making the lab root (Debian 13 with QEMU for arm64) needs root", todo="run `make setup` as root")
+        raise ui.LabError(f"making the {root.label} (Debian 13 with QEMU for arm64) needs root", todo="run `make setup` as root")
     if not KEYRING.exists():
         raise ui.LabError(f"{KEYRING} is missing", todo="apt-get install debian-archive-keyring")
     mirror = archive()
-    ui.note(f"  making the lab root: Debian 13 with QEMU 11.1, in {paths.LABROOT} (about 2 minutes)")
-    temporary = paths.CACHE / f".lab-root.{os.getpid()}"
+    ui.note(f"  making the {root.label}: Debian 13 with QEMU 11.1, in {root.path} (about 2 minutes)")
+    temporary = paths.CACHE / f".{root.path.name}.{os.getpid()}"
     lines = [f"deb [signed-by={KEYRING}] {mirror} {suite} main" for suite in (SUITE, SUITE + "-updates", SUITE + "-backports")]
     listing = paths.RUN / "lab-root.list"
     listing.parent.mkdir(parents=True, exist_ok=True)
     listing.write_text("\n".join(lines) + "\n")
-    argv = ["mmdebstrap", "--variant=extract", "--mode=root", "--architectures=amd64,arm64", f"--keyring={KEYRING}", f"--include={INCLUDE}",
-            '--aptopt=APT::Default-Release "trixie-backports"', "--aptopt=Apt::Install-Recommends false",
-            "--aptopt=Acquire::Retries 3", *proxies(), SUITE, temporary, listing]
+    argv = ["mmdebstrap", "--variant=extract", "--mode=root", f"--architectures={root.architectures}", f"--keyring={KEYRING}",
+            f"--include={root.include}", '--aptopt=APT::Default-Release "trixie-backports"',
+            "--aptopt=Apt::Install-Recommends false", "--aptopt=Acquire::Retries 3", *proxies(), SUITE, temporary, listing]
     try:
-        run.logged(argv, paths.log("lab-root"), "lab root", env=run.environment(DEBIAN_FRONTEND="noninteractive"),
+        run.logged(argv, paths.log(root.path.name), root.label, env=run.environment(DEBIAN_FRONTEND="noninteractive"),
                    todo="is the network up, and does the archive in /etc/apt/sources.list* carry trixie and trixie-backports?")
-        (temporary / STAMP).write_text(VERSION)
-        shutil.rmtree(paths.LABROOT, ignore_errors=True)
-        temporary.rename(paths.LABROOT)
+        (temporary / STAMP).write_text(root.version)
+        shutil.rmtree(root.path, ignore_errors=True)
+        temporary.rename(root.path)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
         listing.unlink(missing_ok=True)

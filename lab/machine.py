@@ -33,7 +33,7 @@ class Boot:
 
     image, base: paths (kernel.build().image, initramfs.base()); job: initramfs.Job, or None for a shell on the terminal.
     mode: "icount" (deterministic) or "mttcg" (real concurrency). allow: regular expressions of kernel messages that would
-    otherwise count as splats.
+    otherwise count as splats; cpu: the emulated CPU's model, where there is a choice.
     """
     name: str
     image: Path
@@ -50,6 +50,7 @@ class Boot:
     allow: tuple = ()
     emulator: str = None
     initrd: Path = None
+    cpu: str = None
 
 
 @dataclass

@@ -3,6 +3,7 @@
 
 from dataclasses import dataclass
 
+import guest
 import nested
 import pausefilter
 
@@ -26,7 +27,7 @@ class Suite:
 
     group: what `make check-GROUP` selects; timeout: wall seconds for the boot; baseline: results are compared with what the
     stock kernel does (lab/baseline/); prepare: shell commands before the first program; kunit: KUnit suites to report.
-    emulator: one other than the architecture's usual.
+    emulator: one other than the architecture's usual; cpu: the emulated CPU's model, where there is a choice.
     files: called with the Image, returns more files for the machine, guest path -> content; programs may be among them.
     """
     name: str
@@ -44,6 +45,7 @@ class Suite:
     allow: tuple = ()
     files: object = None
     emulator: str = None
+    cpu: str = None
 
 
 # The group that runs on the host, without a machine: unit.py.
@@ -51,7 +53,7 @@ UNIT = "unit"
 # The group that only builds, for all architectures, and is asked for by name only: builds.py.
 BUILDS = "builds"
 # Groups that `make check` leaves out.
-BY_NAME = ("s390",)
+BY_NAME = ("s390", "arm64", "arm64-guests")
 
 # Minutes that each group may take, builds not counted.
 BUDGET = {"unit": 1, "x86": 10, "arm64": 10, "s390": 2}
@@ -92,6 +94,34 @@ SUITES = (
           kunit=("kvm_s390_diag",), programs=(
               Program("s390x/directed_yield_test", limit=100),
           )),
+    Suite("arm64 WFE traps and PV lock", "arm64", arch="arm64", timeout=240, cmdline=("kunit.enable=1",),
+          kunit=("arm64_pvlock",), programs=(
+        Program("aarch64/wfe_trap_test", limit=120),
+        Program("aarch64/pvlock_test", limit=120),
+        Program("get-reg-list"),
+        Program("aarch64/hypercalls"),
+        Program("aarch64/smccc_filter"),
+        Program("aarch64/psci_test"),
+        Program("steal_time"),
+        Program("kvm_binary_stats_test"),
+    )),
+    Suite("arm64 PV lock hidden", "arm64", arch="arm64", timeout=120, cmdline=("kvm-arm.pvlock=0",), programs=(
+        Program("aarch64/pvlock_test", arguments="hidden", result="aarch64/pvlock_test hidden"),
+        Program("steal_time"),
+    )),
+    Suite("arm64 PV lock, 2 CPUs", "arm64", arch="arm64", smp=2, mode="mttcg", timeout=180, programs=(
+        Program("aarch64/pvlock_test", arguments="hammer", limit=120, result="aarch64/pvlock_test hammer"),
+    )),
+    Suite("arm64 Linux guests", "arm64-guests", arch="arm64", timeout=900, files=guest.files, programs=(
+        Program("guest/pvlock", arguments="on", limit=200),
+    )),
+    Suite("arm64 Linux guests, PV lock hidden", "arm64-guests", arch="arm64", timeout=300, files=guest.files,
+          cmdline=("kvm-arm.pvlock=0",), programs=(
+        Program("guest/pvlock", arguments="off", limit=100, result="guest/pvlock hidden"),
+    )),
+    Suite("arm64 WFET", "arm64", arch="arm64", timeout=120, cpu="max", programs=(
+        Program("aarch64/wfe_trap_test", arguments="wfet", result="aarch64/wfe_trap_test wfet"),
+    )),
 )
 
 # Programs that are in the images for shells, the demo and measurements, besides those of the suites.

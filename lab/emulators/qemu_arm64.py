@@ -19,4 +19,4 @@ def command(boot, console):
     loader = root / "usr/lib64/ld-linux-x86-64.so.2"
     libraries = ":".join(str(root / part) for part in ("usr/lib/x86_64-linux-gnu", "usr/lib"))
     return [str(loader), "--library-path", libraries, str(program), "-L", str(root / "usr/share/qemu"),
-            "-machine", "virt,virtualization=on,gic-version=3", "-cpu", "cortex-a76", *qemu.common(boot, console, CONSOLE)]
+            "-machine", "virt,virtualization=on,gic-version=3", "-cpu", boot.cpu or "cortex-a76", *qemu.common(boot, console, CONSOLE)]
