@@ -69,10 +69,10 @@ SUITES = (
     Suite("x86 directed yield, 2 CPUs", "x86", smp=2, mode="mttcg", cmdline=pausefilter.cmdline("mttcg"), timeout=240, programs=(
         Program("x86_64/directed_yield_stress_test", limit=120),
     )),
-    Suite("x86 Hyper-V hypercalls", "x86", timeout=300, kunit=("hyperv_xmm",), programs=(
+    Suite("x86 Hyper-V hypercalls", "x86", timeout=600, kunit=("hyperv_xmm",), programs=(
         Program("x86_64/hyperv_xmm_input_test", limit=240),
     )),
-    Suite("x86 Hyper-V Linux guest", "x86", timeout=300, cmdline=pausefilter.cmdline("icount"), files=nested.hyperv, programs=(
+    Suite("x86 Hyper-V Linux guest", "x86", timeout=600, cmdline=pausefilter.cmdline("icount"), files=nested.hyperv, programs=(
         Program("hyperv-guest", "xmm calls=1500", limit=120, result="Linux guest, input in XMM registers"),
         Program("hyperv-guest", "memory calls=100", limit=120, result="Linux guest, hv_noxmm"),
     )),
