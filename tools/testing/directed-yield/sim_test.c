@@ -6,7 +6,7 @@
 #include "sim.h"
 #include "test.h"
 
-#define SEEDS	20
+#define SEEDS	10
 
 static struct config world(enum policy policy, enum work work,
 			   unsigned long long seed)
@@ -50,7 +50,7 @@ TEST(sim_same_seed_same_result)
 
 	for (policy = 0; policy < NR_POLICIES; policy++) {
 		for (work = 0; work < NR_WORKS; work++) {
-			for (seed = 1; seed <= 5; seed++) {
+			for (seed = 1; seed <= 3; seed++) {
 				struct config config = world(policy, work, seed);
 				struct result a, b;
 
@@ -72,7 +72,7 @@ TEST(sim_cpu_time_is_conserved)
 	unsigned int work, seed;
 
 	for (work = 0; work < NR_WORKS; work++) {
-		for (seed = 1; seed <= 20; seed++) {
+		for (seed = 1; seed <= SEEDS; seed++) {
 			struct config config = world(CORE, work, seed);
 			struct result r = simulate(&config);
 
