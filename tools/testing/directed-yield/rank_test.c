@@ -49,6 +49,24 @@ TEST(rank_spinners_first_every_other_time)
 	EXPECT(spin(vcpu(kvm, 0), true) == vcpu(kvm, 2));
 }
 
+TEST(rank_turn_changes_only_with_a_boost)
+{
+	struct kvm *kvm = vm_create(4);
+
+	/* Nobody was boosted: it is still the others' turn. */
+	EXPECT(!spin(vcpu(kvm, 0), true));
+	vcpu_preempt(vcpu(kvm, 1), true);
+	vcpu_preempt(vcpu(kvm, 2), true);
+	vcpu(kvm, 2)->dy.spinning = true;
+	EXPECT(spin(vcpu(kvm, 0), true) == vcpu(kvm, 1));
+
+	/* It was the spinners' turn, and there was none: it still is. */
+	vcpu_sched_in(vcpu(kvm, 2));
+	EXPECT(spin(vcpu(kvm, 0), true) == vcpu(kvm, 1));
+	vcpu_preempt(vcpu(kvm, 2), true);
+	EXPECT(spin(vcpu(kvm, 0), true) == vcpu(kvm, 2));
+}
+
 TEST(rank_each_spinner_has_its_own_turn)
 {
 	struct kvm *kvm = vm_create(5);

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LIMIT_SECONDS	120
+#define LIMIT_SECONDS	250
 
 static struct test *tests;
 

@@ -11,8 +11,8 @@
 #include "test.h"
 
 #define VMS		4
-#define ROUNDS		100
-#define ACTIONS		150
+#define ROUNDS		25
+#define ACTIONS		60
 #define VCPUS		6
 #define WAKERS		2
 
@@ -53,7 +53,7 @@ static void sleep_until_woken(struct kvm_vcpu *me)
 
 static void act(struct kvm_vcpu *me, unsigned long long *seed)
 {
-	switch (random_below(seed, 8)) {
+	switch (random_below(seed, 16)) {
 	case 0:
 		sleep_until_woken(me);
 		break;
@@ -119,8 +119,8 @@ static void *waker_main(void *data)
 		pthread_barrier_wait(&go);
 		while (READ_ONCE(stopped) != VCPUS) {
 			vcpu_send_event(kvm->vcpu_array[random_below(&seed, VCPUS)]);
-			if (!random_below(&seed, 10))
-				sched_yield();
+			/* Let them run who wait for it. */
+			sched_yield();
 		}
 		pthread_barrier_wait(&stop);
 		pthread_barrier_wait(&stop);
