@@ -115,6 +115,7 @@ SUITES = (
     Suite("arm64 Linux guests", "arm64-guests", arch="arm64", timeout=900, files=guest.files, programs=(
         Program("guest/pvlock", arguments="on", limit=200),
         Program("guest/hotplug", limit=200),
+        Program("guest/migrate", limit=200),
     )),
     Suite("arm64 Linux guests, PV lock hidden", "arm64-guests", arch="arm64", timeout=300, files=guest.files,
           cmdline=("kvm-arm.pvlock=0",), programs=(
