@@ -274,6 +274,7 @@ static struct kvm_vcpu *make_vcpu(struct kunit *test, struct kvm *kvm, int id)
 	vcpu->vcpu_idx = id;
 	vcpu->cpu = -1;
 	rcuwait_init(&vcpu->wait);
+	INIT_LIST_HEAD(&vcpu->async_pf.done);
 	spin_lock_init(&vcpu->arch.local_int.lock);
 	seqcount_init(&vcpu->arch.cputm_seqcount);
 	return vcpu;
