@@ -434,7 +434,13 @@ static void next_pick(bool flat, bool crowded)
 		       crowded ? " next to others" : "", p.yields, p.target,
 		       p.again);
 	expect(p.yields >= 100, "Only %d yields", p.yields);
-	expect(p.again * 50 <= p.yields,
+	/*
+	 * It may be: where the target is further ahead of its share than was
+	 * given up for it, and the others are as well, the yielder is the one
+	 * whose turn it is.  That is one yield of six here; without forfeiting
+	 * where they compete it is two of five.
+	 */
+	expect(p.again * 4 <= p.yields,
 	       "After %d yields the yielder was picked again %d times", p.yields,
 	       p.again);
 }
@@ -743,7 +749,7 @@ static const struct {
 	void (*run)(void);
 	const char *name;
 } tests[] = {
-	{ test_next_pick, "after a yield the yielder is not the next to run" },
+	{ test_next_pick, "after a yield the yielder is seldom the next to run" },
 	{ test_equal_vms, "two VMs of equal weight get the same, yielding or not" },
 	{ test_adversary, "vCPUs that yield to each other keep nobody from the CPU" },
 	{ test_weights, "weights hold between and within VMs" },
