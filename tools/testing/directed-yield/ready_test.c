@@ -114,6 +114,16 @@ TEST(ready_reasons_to_wake_up)
 	EXPECT(!kvm_dy_ready_check(sleeper));
 }
 
+TEST(ready_event_of_a_running_one_is_no_reason)
+{
+	struct kvm *kvm = vm_create(2);
+
+	set_bit(1, kvm->dy_ready.map);
+	vcpu(kvm, 1)->arch.event = true;
+	EXPECT(!kvm_dy_ready_check(vcpu(kvm, 1)));
+	EXPECT(!marked(vcpu(kvm, 1)));
+}
+
 TEST(ready_untracked_vcpu_leaves_index_0_alone)
 {
 	struct kvm *kvm = vm_create(2);
