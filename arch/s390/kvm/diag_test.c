@@ -110,7 +110,7 @@ static void diag44_yields_to_preempted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, diag44(me), 0);
 	KUNIT_EXPECT_EQ(test, dy->tried, 1);
 	KUNIT_EXPECT_EQ(test, dy->took_effect, 1);
-	KUNIT_EXPECT_EQ(test, t->kvm->dy.last_boosted, THIRD);
+	KUNIT_EXPECT_EQ(test, t->kvm->dy.last_boosted[0], THIRD);
 }
 
 /* A diagnose is privileged, so who spins there spins in kernel mode. */
@@ -152,7 +152,7 @@ static void diag44_yields_to_woken(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, diag44(me), 0);
 	KUNIT_EXPECT_EQ(test, dy->tried, 1);
 	KUNIT_EXPECT_EQ(test, dy->took_effect, 1);
-	KUNIT_EXPECT_EQ(test, t->kvm->dy.last_boosted, OTHER);
+	KUNIT_EXPECT_EQ(test, t->kvm->dy.last_boosted[0], OTHER);
 }
 
 /* The spinner must not answer another vCPU's kick for a GISA interrupt. */
