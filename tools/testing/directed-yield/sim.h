@@ -48,6 +48,12 @@ struct config {
 	unsigned long long seed;
 };
 
+/* Times about those of a server of today, for initializers. */
+#define SERVER_TIMES							\
+	.window = 2000, .slice = 3000000, .tick = 4000000,		\
+	.exit_cost = 1200, .switch_cost = 1500, .yield_cost = 400,	\
+	.wake_cost = 2000, .ipi_cost = 600
+
 struct result {
 	u64 time;			/* until the last vCPU has finished */
 	u64 sections;

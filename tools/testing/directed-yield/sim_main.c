@@ -15,21 +15,13 @@ void test_fail(const char *file, int line, const char *what)
 	exit(1);
 }
 
-/* About a server of today. */
 static const struct config defaults = {
 	.policy = CORE,
 	.cpus = 8,
 	.critical = 2000,
 	.noncritical = 18000,
 	.end = 100000000,
-	.window = 2000,
-	.slice = 3000000,
-	.tick = 4000000,
-	.exit_cost = 1200,
-	.switch_cost = 1500,
-	.yield_cost = 400,
-	.wake_cost = 2000,
-	.ipi_cost = 600,
+	SERVER_TIMES,
 	.yield_level = true,
 	.yield_paid = true,
 	.sees_interrupts = true,
