@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include "directed_yield_stats.h"
 #include "kvm_util.h"
 #include "processor.h"
 #include "test_util.h"
@@ -102,23 +103,7 @@ static void setup(struct kvm_vcpu *vcpu, const u8 *code, u64 pstate, u64 times, 
 
 static u64 stat(struct kvm_vcpu *vcpu, const char *name)
 {
-	struct kvm_stats_header header;
-	struct kvm_stats_desc *descs, *desc = NULL;
-	u64 value = 0;
-	int fd = stats_fds[vcpu->id];
-	int i;
-
-	read_stats_header(fd, &header);
-	descs = read_stats_descriptors(fd, &header);
-	for (i = 0; i < header.num_desc; i++) {
-		desc = get_stats_descriptor(descs, i, &header);
-		if (!strcmp(desc->name, name))
-			break;
-	}
-	TEST_ASSERT(i < header.num_desc, "No statistic %s", name);
-	read_stat_data(fd, &header, desc, &value, 1);
-	free(descs);
-	return value;
+	return dy_read_stat(stats_fds[vcpu->id], name);
 }
 
 /* ---- the parameter ---- */

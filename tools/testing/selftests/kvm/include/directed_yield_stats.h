@@ -37,6 +37,38 @@ static const char * const dy_stat_names[NR_DY_STATS] = {
 
 #define DY_STAT_MISSING	INT64_MIN
 
+/* The descriptor of the statistic @name; NULL if this kernel has none. */
+static inline struct kvm_stats_desc *
+dy_find_stat(struct kvm_stats_desc *descs, struct kvm_stats_header *header,
+	     const char *name)
+{
+	struct kvm_stats_desc *desc;
+	int i;
+
+	for (i = 0; i < header->num_desc; i++) {
+		desc = get_stats_descriptor(descs, i, header);
+		if (!strcmp(desc->name, name))
+			return desc;
+	}
+	return NULL;
+}
+
+/* The value of the statistic @name, which must exist, read through @fd. */
+static inline u64 dy_read_stat(int fd, const char *name)
+{
+	struct kvm_stats_desc *descs, *desc;
+	struct kvm_stats_header header;
+	u64 value;
+
+	read_stats_header(fd, &header);
+	descs = read_stats_descriptors(fd, &header);
+	desc = dy_find_stat(descs, &header, name);
+	TEST_ASSERT(desc, "No statistic %s", name);
+	read_stat_data(fd, &header, desc, &value, 1);
+	free(descs);
+	return value;
+}
+
 /*
  * Add the statistics of @vcpu to @stats, or with a negative @sign subtract
  * them, which two calls turn into what happened in between.
@@ -46,19 +78,15 @@ static inline void dy_read_vcpu_stats(struct kvm_vcpu *vcpu, s64 *stats, int sig
 	struct kvm_stats_header header;
 	struct kvm_stats_desc *descs, *desc;
 	u64 value;
-	int fd, i, s;
+	int fd, s;
 
 	fd = vcpu_get_stats_fd(vcpu);
 	read_stats_header(fd, &header);
 	descs = read_stats_descriptors(fd, &header);
 
 	for (s = 0; s < NR_DY_STATS; s++) {
-		for (i = 0; i < header.num_desc; i++) {
-			desc = get_stats_descriptor(descs, i, &header);
-			if (!strcmp(desc->name, dy_stat_names[s]))
-				break;
-		}
-		if (i == header.num_desc) {
+		desc = dy_find_stat(descs, &header, dy_stat_names[s]);
+		if (!desc) {
 			stats[s] = DY_STAT_MISSING;
 			continue;
 		}

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "directed_yield_stats.h"
 #include "kselftest.h"
 #include "kvm_util.h"
 #include "processor.h"
@@ -215,23 +216,7 @@ static int stats_fds[NR_VCPUS];
 
 static u64 vcpu_stat(struct kvm_vcpu *vcpu, const char *name)
 {
-	struct kvm_stats_desc *descs, *desc = NULL;
-	struct kvm_stats_header header;
-	int fd = stats_fds[vcpu->id];
-	u64 value = 0;
-	int i;
-
-	read_stats_header(fd, &header);
-	descs = read_stats_descriptors(fd, &header);
-	for (i = 0; i < header.num_desc; i++) {
-		desc = get_stats_descriptor(descs, i, &header);
-		if (!strcmp(desc->name, name))
-			break;
-	}
-	TEST_ASSERT(i < header.num_desc, "no statistic %s", name);
-	read_stat_data(fd, &header, desc, &value, 1);
-	free(descs);
-	return value;
+	return dy_read_stat(stats_fds[vcpu->id], name);
 }
 
 static void free_vm(struct kvm_vm *vm, int n)

@@ -35,16 +35,7 @@
 /* Parts of a fair share that may be missing. */
 #define TOLERANCE	0.02
 
-static bool failed;
 static struct dy_cgroup base;
-
-#define expect(cond, fmt, ...)						\
-do {									\
-	if (!(cond)) {							\
-		ksft_print_msg("%s: " fmt "\n", __func__, ##__VA_ARGS__); \
-		failed = true;						\
-	}								\
-} while (0)
 
 /* A thread that is no vCPU: busy all the time, or for a part of each period. */
 struct busy {

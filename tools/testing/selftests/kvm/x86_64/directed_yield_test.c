@@ -17,16 +17,7 @@
  */
 #define TIMEOUT	5
 
-static bool failed;
 static bool user_pause_exits;
-
-#define expect(cond, fmt, ...)						\
-do {									\
-	if (!(cond)) {							\
-		ksft_print_msg("%s: " fmt "\n", __func__, ##__VA_ARGS__); \
-		failed = true;						\
-	}								\
-} while (0)
 
 /* Nap until @v's statistic @name has grown by @nr. */
 static bool wait_for(struct dy_vcpu *v, const char *name, u64 nr)

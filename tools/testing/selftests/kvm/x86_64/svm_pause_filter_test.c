@@ -17,16 +17,7 @@
  */
 #define ATTEMPTS	50
 
-static bool failed;
 static unsigned int count, thresh, grow, shrink, max_count;
-
-#define expect(cond, fmt, ...)						\
-do {									\
-	if (!(cond)) {							\
-		ksft_print_msg("%s: " fmt "\n", __func__, ##__VA_ARGS__); \
-		failed = true;						\
-	}								\
-} while (0)
 
 static unsigned int grown(unsigned int window)
 {

@@ -29,6 +29,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "directed_yield_stats.h"
 #include "kvm_util.h"
 #include "processor.h"
 #include "test_util.h"
@@ -267,6 +268,19 @@ static inline bool dy_write_file(const char *path, const char *val)
 	return n == strlen(val);
 }
 
+/* Results ---------------------------------------------------------------- */
+
+/* Whether the test case that runs has failed. */
+static bool failed __maybe_unused;
+
+#define expect(cond, fmt, ...)						\
+do {									\
+	if (!(cond)) {							\
+		ksft_print_msg("%s: " fmt "\n", __func__, ##__VA_ARGS__); \
+		failed = true;						\
+	}								\
+} while (0)
+
 /* Statistics ------------------------------------------------------------- */
 
 static inline void dy_stats_open(struct dy_stats *s, struct kvm_vcpu *vcpu)
@@ -285,17 +299,12 @@ static inline void dy_stats_close(struct dy_stats *s)
 static inline bool dy_stats_read(struct dy_stats *s, const char *name,
 				 u64 *val)
 {
-	struct kvm_stats_desc *desc;
-	int i;
+	struct kvm_stats_desc *desc = dy_find_stat(s->desc, &s->header, name);
 
-	for (i = 0; i < s->header.num_desc; i++) {
-		desc = get_stats_descriptor(s->desc, i, &s->header);
-		if (!strcmp(desc->name, name)) {
-			read_stat_data(s->fd, &s->header, desc, val, 1);
-			return true;
-		}
-	}
-	return false;
+	if (!desc)
+		return false;
+	read_stat_data(s->fd, &s->header, desc, val, 1);
+	return true;
 }
 
 static inline u64 dy_stat(struct dy_vcpu *v, const char *name)
