@@ -20,6 +20,8 @@ import ui
 
 OUT = paths.BUILD / "series"
 COVER = paths.PATCHES / "cover-letter"
+# Signs what is only made to be checked.
+LAB = (git.IDENTITY["GIT_AUTHOR_NAME"], git.IDENTITY["GIT_AUTHOR_EMAIL"])
 
 
 def main(arguments):
@@ -47,11 +49,11 @@ def write(who, out):
     directory, patches, origin = tree.make(), series.read(), source.get()
     commits = git.git(directory, "rev-list", "--reverse", f"{origin.commit}..{tree.TIP}").split()
     tip = origin.commit
-    environment = git.environment() | {"GIT_AUTHOR_NAME": who[0], "GIT_AUTHOR_EMAIL": who[1],
-                                       "GIT_COMMITTER_NAME": who[0], "GIT_COMMITTER_EMAIL": who[1]}
-    for name in ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"):
-        if who != (git.IDENTITY["GIT_AUTHOR_NAME"], git.IDENTITY["GIT_AUTHOR_EMAIL"]):
-            environment.pop(name)
+    environment = git.environment()
+    if who != LAB:
+        for role in ("AUTHOR", "COMMITTER"):
+            environment |= {f"GIT_{role}_NAME": who[0], f"GIT_{role}_EMAIL": who[1]}
+            del environment[f"GIT_{role}_DATE"]
     for patch, commit in zip(patches, commits, strict=True):
         tip = run.output(git.command("commit-tree", f"{commit}^{{tree}}", "-p", tip), cwd=directory, env=environment,
                          stdin=f"{patch.message.rstrip()}\n\nSigned-off-by: {who[0]} <{who[1]}>\n").strip()
@@ -75,10 +77,9 @@ def _cover(path):
 
 def check():
     """Apply the mails with `git am` to the untouched source; a LabError unless that gives the tree of `make tree`."""
-    who = (git.IDENTITY["GIT_AUTHOR_NAME"], git.IDENTITY["GIT_AUTHOR_EMAIL"])
     with tempfile.TemporaryDirectory(prefix="lab-am.") as scratch:
         out, clone = Path(scratch, "mails"), Path(scratch, "linux")
-        wanted, origin = write(who, out), source.get()
+        wanted, origin = write(LAB, out), source.get()
         git.git(scratch, "init", "-q", clone)
         (clone / ".git/objects/info/alternates").write_text(f"{origin.repository / 'objects'}\n")
         # Only the folders that the series touches: a whole kernel tree takes half a minute to write.
