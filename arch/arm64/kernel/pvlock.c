@@ -37,8 +37,8 @@
 
 #include "pvlock.h"
 
-/* Exported as the lock functions are: their inlines in modules may ask. */
 DEFINE_STATIC_KEY_FALSE(pv_lock_key);
+/* As the lock functions are: their inlines in modules may ask. */
 EXPORT_SYMBOL(pv_lock_key);
 
 static DEFINE_PER_CPU(struct pvlock_vcpu_state __rcu *, pv_lock_state);

@@ -98,6 +98,7 @@ static struct kunit_suite pvlock_suite = {
 	.exit = pvlock_test_exit,
 	.test_cases = pvlock_cases,
 };
+
 kunit_test_suite(pvlock_suite);
 
 MODULE_DESCRIPTION("KUnit test of the PV lock's guest side");

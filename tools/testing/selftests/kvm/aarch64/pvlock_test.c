@@ -30,12 +30,13 @@
 #define NOT_SUPPORTED		(-1UL)
 
 #define NR_VCPUS		4
-#define STATE_GPA		(1ul << 30)
+#define STATE_GPA		BIT(30)
 #define STATE_SLOT		1
 #define STATE_PAGES		1
-#define READONLY_GPA		(STATE_GPA + (1ul << 24))
+#define READONLY_GPA		(STATE_GPA + BIT(24))
 #define READONLY_SLOT		2
 #define STRIDE			64
+#define DIRTY_RING_SIZE		BIT(16)
 /* Where the state is in a PV time slot. */
 #define IN_SLOT			16
 #define UNSET			(~0ull)
@@ -50,16 +51,30 @@ static struct kvm_vcpu *vcpus[NR_VCPUS];
 
 /* ---- helpers ---- */
 
-static struct kvm_vm *create(void *guest_code)
+static struct kvm_vm *add_memory(struct kvm_vm *vm)
 {
-	struct kvm_vm *vm = vm_create_with_vcpus(NR_VCPUS, guest_code, vcpus);
-
 	vm_userspace_mem_region_add(vm, VM_MEM_SRC_ANONYMOUS, STATE_GPA,
 				    STATE_SLOT, STATE_PAGES, 0);
 	virt_map(vm, STATE_GPA, STATE_GPA, STATE_PAGES);
 	vm_userspace_mem_region_add(vm, VM_MEM_SRC_ANONYMOUS, READONLY_GPA,
 				    READONLY_SLOT, 1, KVM_MEM_READONLY);
 	return vm;
+}
+
+static struct kvm_vm *create(void *guest_code)
+{
+	return add_memory(vm_create_with_vcpus(NR_VCPUS, guest_code, vcpus));
+}
+
+static struct kvm_vm *create_with_dirty_ring(void *guest_code)
+{
+	struct kvm_vm *vm = vm_create(NR_VCPUS);
+	int i;
+
+	vm_enable_dirty_ring(vm, DIRTY_RING_SIZE);
+	for (i = 0; i < NR_VCPUS; i++)
+		vcpus[i] = vm_vcpu_add(vm, i, guest_code);
+	return add_memory(vm);
 }
 
 static int attr(struct kvm_vcpu *vcpu, int op, u64 group, u64 nr, void *addr)
@@ -99,7 +114,7 @@ static void set_pvtime(int i)
 	TEST_ASSERT(!err, "PV time slot of vCPU %d: error %d", i, err);
 }
 
-static volatile struct state *host_state(struct kvm_vm *vm, int i)
+static struct state *host_state(struct kvm_vm *vm, int i)
 {
 	return addr_gpa2hva(vm, slot_gpa(i) + IN_SLOT);
 }
@@ -111,10 +126,10 @@ static int set_bmap(struct kvm_vcpu *vcpu, u64 val)
 
 #define expect_err(is, want)						\
 do {									\
-	int __is = (is);						\
+	int __is = (is), __want = (want);				\
 									\
-	TEST_ASSERT(__is == (want), "%s: error %d, expected %d",	\
-		    #is, __is, want);					\
+	TEST_ASSERT(__is == __want, "%s: error %d, expected %d",	\
+		    #is, __is, __want);					\
 } while (0)
 
 /* Run @vcpu up to its next GUEST_SYNC() or GUEST_DONE(); return its value. */
@@ -284,7 +299,7 @@ static void expect_calls(struct kvm_vcpu *vcpu, u64 features, u64 ipa)
 static void test_calls(void)
 {
 	struct kvm_vm *vm = create(guest_calls);
-	volatile struct state *state = host_state(vm, 0);
+	struct state *state = host_state(vm, 0);
 	u64 elsewhere = STATE_GPA + vm->page_size - STRIDE;
 	u8 *slot = addr_gpa2hva(vm, slot_gpa(0));
 	int i;
@@ -298,8 +313,8 @@ static void test_calls(void)
 	expect_calls(vcpus[1], FEATURE, elsewhere);
 	expect_calls(vcpus[2], 0, NOT_SUPPORTED);
 
-	TEST_ASSERT(state->revision == 1, "Revision %u", state->revision);
-	TEST_ASSERT(state->preempted == 0, "Flag %u", state->preempted);
+	TEST_ASSERT(READ_ONCE(state->revision) == 1, "Revision %u", READ_ONCE(state->revision));
+	TEST_ASSERT(READ_ONCE(state->preempted) == 0, "Flag %u", READ_ONCE(state->preempted));
 	for (i = 0; i < 8; i++)
 		TEST_ASSERT(!state->reserved[i], "Reserved byte %d", i);
 	for (i = 0; i < STRIDE; i++)
@@ -324,7 +339,7 @@ static void test_calls(void)
 	expect_calls(vcpus[0], 0, NOT_SUPPORTED);
 	expect_calls(vcpus[1], 0, NOT_SUPPORTED);
 	state = host_state(vm, 0);
-	TEST_ASSERT(state->revision == 0, "Hidden, but written");
+	TEST_ASSERT(READ_ONCE(state->revision) == 0, "Hidden, but written");
 	kvm_vm_free(vm);
 }
 
@@ -332,11 +347,11 @@ static void test_calls(void)
 
 static void guest_kexec(void)
 {
-	volatile struct state *state = (void *)hvc(PV_LOCK);
+	struct state *state = (void *)hvc(PV_LOCK);
 
-	GUEST_ASSERT_EQ(state->revision, 1);
+	GUEST_ASSERT_EQ(READ_ONCE(state->revision), 1);
 	GUEST_ASSERT_EQ(hvc(PV_TIME_ST), (u64)state - IN_SLOT);
-	GUEST_ASSERT_EQ(state->revision, 1);
+	GUEST_ASSERT_EQ(READ_ONCE(state->revision), 1);
 	GUEST_DONE();
 }
 
@@ -365,10 +380,10 @@ static u64 stop;
 /* Runs, and must never see its own flag set. */
 static void guest_spin(u64 gpa, u64 me)
 {
-	volatile struct state *own = (void *)gpa;
+	struct state *own = (void *)gpa;
 
 	while (!READ_ONCE(stop)) {
-		GUEST_ASSERT_EQ(own->preempted, 0);
+		GUEST_ASSERT_EQ(READ_ONCE(own->preempted), 0);
 		WRITE_ONCE(beat[me], beat[me] + 1);
 	}
 	GUEST_DONE();
@@ -377,11 +392,11 @@ static void guest_spin(u64 gpa, u64 me)
 /* Looks at a sibling, which cannot run meanwhile. */
 static void guest_watch(u64 gpa)
 {
-	volatile struct state *other = (void *)gpa;
+	struct state *other = (void *)gpa;
 	int i;
 
 	for (i = 0; i < 20000000 && !READ_ONCE(stop); i++) {
-		if (other->preempted)
+		if (READ_ONCE(other->preempted))
 			WRITE_ONCE(seen_set, seen_set + 1);
 		else
 			WRITE_ONCE(seen_clear, seen_clear + 1);
@@ -400,10 +415,10 @@ static void guest_idle(void)
 struct runner {
 	struct kvm_vcpu *vcpu;
 	pthread_t thread;
-	volatile int returned;	/* how often KVM_RUN has returned */
-	volatile int done;
-	volatile int quit;
-	volatile struct state *state;
+	int returned;	/* how often KVM_RUN has returned */
+	int done;
+	int quit;
+	struct state *state;
 };
 
 static void *runner(void *arg)
@@ -411,18 +426,18 @@ static void *runner(void *arg)
 	struct runner *r = arg;
 	struct ucall uc;
 
-	while (!r->quit) {
+	while (!READ_ONCE(r->quit)) {
 		int ret = __vcpu_run(r->vcpu);
 
-		TEST_ASSERT(!r->state || !r->state->preempted,
+		TEST_ASSERT(!r->state || !READ_ONCE(r->state->preempted),
 			    "The flag is set when KVM_RUN has returned");
 		TEST_ASSERT(!ret || errno == EINTR, "KVM_RUN: errno %d", errno);
-		r->returned++;
+		WRITE_ONCE(r->returned, r->returned + 1);
 		if (ret)
 			continue;
 		switch (get_ucall(r->vcpu, &uc)) {
 		case UCALL_DONE:
-			r->done = 1;
+			WRITE_ONCE(r->done, 1);
 			return NULL;
 		case UCALL_ABORT:
 			REPORT_GUEST_ASSERT(uc);
@@ -433,7 +448,7 @@ static void *runner(void *arg)
 	return NULL;
 }
 
-static void start(struct runner *r, struct kvm_vcpu *vcpu, volatile struct state *state)
+static void start(struct runner *r, struct kvm_vcpu *vcpu, struct state *state)
 {
 	*r = (struct runner) { .vcpu = vcpu, .state = state };
 	pthread_create(&r->thread, NULL, runner, r);
@@ -470,16 +485,21 @@ static void hog_ns(u64 ns)
 	while (timespec_to_ns(timespec_sub(now, begin)) < ns);
 }
 
+static void start_spinner(struct kvm_vm *vm, struct runner *r)
+{
+	/* As from a host on which it was left set: cleared by the first load. */
+	WRITE_ONCE(host_state(vm, 0)->preempted, 1);
+	vcpu_args_set(vcpus[0], 2, slot_gpa(0) + IN_SLOT, 0ul);
+	start(r, vcpus[0], host_state(vm, 0));
+	wait_until(READ_ONCE(*guest_var(vm, &beat[0])), "the guest to run");
+}
+
 static struct kvm_vm *create_spinner(struct runner *r)
 {
 	struct kvm_vm *vm = create(guest_spin);
 
 	set_pvtime(0);
-	/* As from a host on which it was left set: cleared by the first load. */
-	host_state(vm, 0)->preempted = 1;
-	vcpu_args_set(vcpus[0], 2, slot_gpa(0) + IN_SLOT, 0ul);
-	start(r, vcpus[0], host_state(vm, 0));
-	wait_until(READ_ONCE(*guest_var(vm, &beat[0])), "the guest to run");
+	start_spinner(vm, r);
 	return vm;
 }
 
@@ -488,7 +508,7 @@ static void end_spinner(struct kvm_vm *vm, struct runner *r)
 	WRITE_ONCE(*guest_var(vm, &stop), 1);
 	pthread_join(r->thread, NULL);
 	TEST_ASSERT(r->done, "The guest did not end");
-	TEST_ASSERT(!host_state(vm, 0)->preempted, "The flag is set at the end");
+	TEST_ASSERT(!READ_ONCE(host_state(vm, 0)->preempted), "The flag is set at the end");
 	kvm_vm_free(vm);
 }
 
@@ -497,13 +517,13 @@ static void test_preempted(void)
 {
 	struct runner r;
 	struct kvm_vm *vm = create_spinner(&r);
-	volatile struct state *state = host_state(vm, 0);
+	struct state *state = host_state(vm, 0);
 	int i, j;
 
 	for (i = 0; i < 100; i++) {
 		usleep(1000);
 		for (j = 0; j < 100; j++)
-			TEST_ASSERT(state->preempted,
+			TEST_ASSERT(READ_ONCE(state->preempted),
 				    "Preempted, but the flag is 0 (%d)", i);
 	}
 	end_spinner(vm, &r);
@@ -537,11 +557,11 @@ static void test_run_returns(void)
 	int i;
 
 	for (i = 0; i < 200; i++) {
-		int before = r.returned;
+		int before = READ_ONCE(r.returned);
 
 		hog_ns(100000 + i * 20011);
 		pthread_kill(r.thread, SIGUSR1);
-		wait_until(r.returned > before, "KVM_RUN to return");
+		wait_until(READ_ONCE(r.returned) > before, "KVM_RUN to return");
 	}
 	end_spinner(vm, &r);
 }
@@ -554,14 +574,14 @@ static void test_page_not_there(void)
 {
 	struct runner r;
 	struct kvm_vm *vm = create_spinner(&r);
-	volatile struct state *state = host_state(vm, 0);
+	struct state *state = host_state(vm, 0);
 	int i;
 
 	for (i = 0; i < 20; i++) {
 		u64 was;
 		pid_t child;
 
-		wait_until(state->preempted, "the flag");
+		wait_until(READ_ONCE(state->preempted), "the flag");
 		child = fork();
 		TEST_ASSERT(child >= 0, "fork: errno %d", errno);
 		if (!child) {
@@ -583,7 +603,7 @@ static void test_idle(void)
 {
 	struct kvm_mp_state stopped = { .mp_state = KVM_MP_STATE_STOPPED };
 	struct kvm_vm *vm = create(guest_idle);
-	volatile struct state *state = host_state(vm, 0);
+	struct state *state = host_state(vm, 0);
 	struct runner r;
 	int i;
 
@@ -592,13 +612,13 @@ static void test_idle(void)
 	wait_until(READ_ONCE(*guest_var(vm, &beat[0])), "the guest to idle");
 	usleep(20000);
 	for (i = 0; i < 50; i++) {
-		TEST_ASSERT(!state->preempted, "It idles, but the flag is set");
+		TEST_ASSERT(!READ_ONCE(state->preempted), "It idles, but the flag is set");
 		hog_ns(1000000);
 		if (i % 10 == 5)
 			pthread_kill(r.thread, SIGUSR1);
 		usleep(2000);
 	}
-	r.quit = 1;
+	WRITE_ONCE(r.quit, 1);
 	pthread_kill(r.thread, SIGUSR1);
 	pthread_join(r.thread, NULL);
 
@@ -606,10 +626,10 @@ static void test_idle(void)
 	start(&r, vcpus[0], state);
 	for (i = 0; i < 20; i++) {
 		usleep(2000);
-		TEST_ASSERT(!state->preempted, "It is stopped, but the flag is set");
+		TEST_ASSERT(!READ_ONCE(state->preempted), "It is stopped, but the flag is set");
 		hog_ns(1000000);
 	}
-	r.quit = 1;
+	WRITE_ONCE(r.quit, 1);
 	pthread_kill(r.thread, SIGUSR1);
 	pthread_join(r.thread, NULL);
 	kvm_vm_free(vm);
@@ -625,10 +645,13 @@ static bool page_dirty(struct kvm_vm *vm)
 
 static void test_dirty_log(void)
 {
+	struct kvm_vm *vm = create(guest_spin);
 	struct runner r;
-	struct kvm_vm *vm = create_spinner(&r);
 	int i;
 
+	/* Nothing but the flag is written to the page: no stolen time. */
+	expect_err(set_ipa(vcpus[0], slot_gpa(0) + IN_SLOT), 0);
+	start_spinner(vm, &r);
 	vm_mem_region_set_flags(vm, STATE_SLOT, KVM_MEM_LOG_DIRTY_PAGES);
 	page_dirty(vm);
 	for (i = 0; i < 20; i++) {
@@ -639,7 +662,37 @@ static void test_dirty_log(void)
 		TEST_ASSERT(page_dirty(vm), "The flag was written, but the page is clean");
 	}
 	vm_mem_region_set_flags(vm, STATE_SLOT, 0);
-	wait_until(host_state(vm, 0)->preempted, "the flag");
+	wait_until(READ_ONCE(host_state(vm, 0)->preempted), "the flag");
+	end_spinner(vm, &r);
+}
+
+/*
+ * A vCPU cannot be sure that it may push to its dirty ring when it is preempted:
+ * while the page is logged there, its flag stays 0.
+ */
+static void test_dirty_ring(void)
+{
+	struct kvm_vm *vm = create_with_dirty_ring(guest_spin);
+	struct state *state = host_state(vm, 0);
+	struct runner r;
+	int i;
+
+	expect_err(set_ipa(vcpus[0], slot_gpa(0) + IN_SLOT), 0);
+	start_spinner(vm, &r);
+	wait_until(READ_ONCE(state->preempted), "the flag");
+
+	/* It is set now, and must be cleared although it is not set again. */
+	vm_mem_region_set_flags(vm, STATE_SLOT, KVM_MEM_LOG_DIRTY_PAGES);
+	for (i = 0; i < 20; i++) {
+		u64 was = READ_ONCE(*guest_var(vm, &beat[0]));
+
+		wait_until(READ_ONCE(*guest_var(vm, &beat[0])) > was, "the guest to run on");
+		TEST_ASSERT(!READ_ONCE(state->preempted),
+			    "The flag is set, but the page is logged");
+	}
+
+	vm_mem_region_set_flags(vm, STATE_SLOT, 0);
+	wait_until(READ_ONCE(state->preempted), "the flag");
 	end_spinner(vm, &r);
 }
 
@@ -650,16 +703,16 @@ static u64 hammer_seen[NR_VCPUS];
 /* Sees its own flag clear at all times, and its siblings' set now and then. */
 static void guest_hammer(u64 me)
 {
-	volatile struct state *own = (void *)(STATE_GPA + me * STRIDE + IN_SLOT);
+	struct state *own = (void *)(STATE_GPA + me * STRIDE + IN_SLOT);
 	int i;
 
 	while (!READ_ONCE(stop)) {
-		GUEST_ASSERT_EQ(own->preempted, 0);
+		GUEST_ASSERT_EQ(READ_ONCE(own->preempted), 0);
 		WRITE_ONCE(beat[me], beat[me] + 1);
 		for (i = 0; i < NR_VCPUS; i++) {
-			volatile struct state *other = (void *)(STATE_GPA + i * STRIDE + IN_SLOT);
+			struct state *other = (void *)(STATE_GPA + i * STRIDE + IN_SLOT);
 
-			if (other->preempted)
+			if (READ_ONCE(other->preempted))
 				WRITE_ONCE(hammer_seen[me], hammer_seen[me] + 1);
 		}
 	}
@@ -699,7 +752,8 @@ static void test_hammer(void)
 		TEST_ASSERT(r[i].done, "vCPU %d did not end", i);
 		TEST_ASSERT(guest_var(vm, beat)[i], "vCPU %d did not run", i);
 		TEST_ASSERT(guest_var(vm, hammer_seen)[i], "vCPU %d never saw a flag", i);
-		TEST_ASSERT(!host_state(vm, i)->preempted, "vCPU %d's flag is set at the end", i);
+		TEST_ASSERT(!READ_ONCE(host_state(vm, i)->preempted),
+			    "vCPU %d's flag is set at the end", i);
 	}
 	kvm_vm_free(vm);
 }
@@ -723,7 +777,7 @@ static void test_hidden(void)
 
 	set_pvtime(0);
 	expect_calls(vcpus[0], 0, NOT_SUPPORTED);
-	TEST_ASSERT(!host_state(vm, 0)->revision, "Hidden, but written");
+	TEST_ASSERT(!READ_ONCE(host_state(vm, 0)->revision), "Hidden, but written");
 	kvm_vm_free(vm);
 }
 
@@ -742,6 +796,7 @@ static const struct {
 	{ "cleared when the page is not there at first", test_page_not_there },
 	{ "0 for a vCPU that idles or is stopped", test_idle },
 	{ "the page is marked dirty", test_dirty_log },
+	{ "0 while a dirty ring logs the page", test_dirty_ring },
 	{ "kvm-arm.pvlock=0 hides all", test_hidden, "hidden" },
 	{ "no update is lost", test_hammer, "hammer" },
 };

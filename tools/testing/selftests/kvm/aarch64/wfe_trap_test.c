@@ -16,9 +16,9 @@
 #include "processor.h"
 #include "test_util.h"
 
-#define CODE_GPA	(1ul << 30)
+#define CODE_GPA	BIT(30)
 #define CODE_SLOT	1
-#define EXIT_GPA	(1ul << 31)
+#define EXIT_GPA	BIT(31)
 #define NR_VCPUS	2
 #define NR_WFE		400
 
@@ -164,14 +164,14 @@ static void test_parameter(void)
 struct thread {
 	struct kvm_vcpu *vcpu;
 	pthread_t thread;
-	volatile int quit;
+	int quit;
 };
 
 static void *run_vcpu(void *arg)
 {
 	struct thread *t = arg;
 
-	while (!t->quit) {
+	while (!READ_ONCE(t->quit)) {
 		int ret = __vcpu_run(t->vcpu);
 
 		TEST_ASSERT(!ret || errno == EINTR, "KVM_RUN: errno %d", errno);
@@ -190,7 +190,7 @@ static void *run_hog(void *arg)
 {
 	struct thread *t = arg;
 
-	while (!t->quit)
+	while (!READ_ONCE(t->quit))
 		barrier();
 	return NULL;
 }
@@ -203,7 +203,7 @@ static void start(struct thread *t, struct kvm_vcpu *vcpu)
 
 static void end(struct thread *t)
 {
-	t->quit = 1;
+	WRITE_ONCE(t->quit, 1);
 	/* Once more if the signal came before KVM_RUN. */
 	do {
 		pthread_kill(t->thread, SIGUSR1);
@@ -339,7 +339,8 @@ static void test_modes(void)
 	u64 tried, took_effect;
 
 	spin_next_to(PSTATE_EL1, PSTATE_EL1, &tried, &took_effect);
-	TEST_ASSERT(took_effect, "Kernel to kernel: tried %lu, took effect %lu", tried, took_effect);
+	TEST_ASSERT(took_effect, "Kernel to kernel: tried %lu, took effect %lu",
+		    tried, took_effect);
 
 	spin_next_to(PSTATE_EL1, PSTATE_EL0, &tried, &took_effect);
 	TEST_ASSERT(!tried, "Kernel to user: tried %lu, took effect %lu", tried, took_effect);
