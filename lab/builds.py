@@ -46,7 +46,7 @@ TARGETS = (
     Target("riscv", "riscv", "riscv64-linux-gnu-", "gcc-riscv64-linux-gnu", "allnoconfig", COMMON + " MMU ARCH_RV64I RISCV_SBI",
            "arch/riscv/kvm"),
     Target("powerpc", "powerpc", "powerpc64le-linux-gnu-", "gcc-powerpc64le-linux-gnu", "ppc64le_defconfig",
-           COMMON + " KVM_BOOK3S_64 KVM_BOOK3S_64_HV KVM_BOOK3S_64_PR", "arch/powerpc/kvm"),
+           COMMON + " KVM_BOOK3S_64 KVM_BOOK3S_64_HV KVM_BOOK3S_64_PR NO_HZ_IDLE VIRT_CPU_ACCOUNTING_NATIVE", "arch/powerpc/kvm"),
     Target("mips", "mips", "mips64el-linux-gnuabi64-", "gcc-mips64el-linux-gnuabi64", "loongson3_defconfig", COMMON, "arch/mips/kvm"),
 )
 # Debian 12 has no compiler for it.
@@ -84,7 +84,7 @@ def check(report):
             report(ktap.Test(f"{name} KVM", ktap.SKIP, reason))
 
 
-def _make(directory, target, *words):
+def make(directory, target, *words):
     argv = ["make", "-C", str(directory), f"O={target.out}", f"ARCH={target.arch}", f"-j{os.cpu_count()}",
             f"CC=ccache {target.cross}gcc", "HOSTCC=ccache gcc"]
     return argv + ([f"CROSS_COMPILE={target.cross}"] if target.cross else []) + list(words)
@@ -100,10 +100,10 @@ def _one(directory, target, ours):
     log = paths.log(f"builds-{target.name}-{'with' if ours else 'without'}")
     lines = []
     try:
-        _configure(directory, target, ours, out)
+        configure(directory, target, ours, out)
         with open(log, "w") as file:
             folders = [f"{target.folder}/", "kernel/sched/"]
-            done = subprocess.run(_make(directory, target, "W=1", "prepare", *folders), env=kernel.environment(), text=True,
+            done = subprocess.run(make(directory, target, "W=1", "prepare", *folders), env=kernel.environment(), text=True,
                                   stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT)
         lines = log.read_text().splitlines()
         if done.returncode:
@@ -118,14 +118,14 @@ def _one(directory, target, ours):
     return ktap.Test(name, ktap.FAIL if warnings else ktap.PASS, warnings[0] if warnings else "", output=warnings)
 
 
-def _configure(directory, target, ours, out):
+def configure(directory, target, ours, out):
     """Make .config, and make sure that KVM is in it and our options are as wanted, where they exist."""
-    run.output(_make(directory, target, target.base), env=kernel.environment())
+    run.output(make(directory, target, target.base), env=kernel.environment())
     wanted = [(name, "y") for name in target.options.split()] + [("KUNIT", "y" if ours else "n"), ("WERROR", "n")]
     wanted += [(name, "y" if ours else "n") for name in options()]
     with open(out / ".config", "a") as file:
         file.writelines(f"CONFIG_{name}=y\n" if value == "y" else f"# CONFIG_{name} is not set\n" for name, value in wanted)
-    run.output(_make(directory, target, "olddefconfig"), env=kernel.environment())
+    run.output(make(directory, target, "olddefconfig"), env=kernel.environment())
     have = (out / ".config").read_text()
     must = ["KVM"] + [name for name in target.options.split() if name.startswith("KVM_")]
     missing = [name for name in must if not re.search(rf"^CONFIG_{name}=[ym]$", have, re.M)]
