@@ -6,13 +6,13 @@
 
 #include <kunit/test.h>
 #include <linux/irqflags.h>
+#include <linux/linkage.h>
 #include <linux/vmalloc.h>
 
 #include <asm/fpu/api.h>
 #include <asm/frame.h>
 #include <asm/hv_xmm.h>
 #include <asm/ibt.h>
-#include <asm/linkage.h>
 
 #define NR_XMM		16
 #define STATUS		0x5a5a00020000ULL
@@ -298,4 +298,5 @@ static struct kunit_suite hv_xmm_test_suite = {
 	.name = "hyperv_xmm",
 	.test_cases = hv_xmm_test_cases,
 };
+
 kunit_test_suite(hv_xmm_test_suite);

@@ -31,6 +31,11 @@ extern bool *stub_param_directed_yield;
 extern bool *stub_debugfs_value;
 extern const char *stub_debugfs_name;
 
+/* directed_yield_hooks.c again, with its functions' names changed. */
+bool default_kvm_arch_dy_runnable(struct kvm_vcpu *vcpu);
+bool default_kvm_arch_vcpu_preempted_in_kernel(struct kvm_vcpu *vcpu);
+bool default_kvm_arch_dy_has_pending_interrupt(struct kvm_vcpu *vcpu);
+
 /* A vCPU has a page of its own, for mprotect(). */
 #define VCPU_PAGE	4096
 

@@ -190,11 +190,6 @@ TEST(ready_next_finds_each_mark_and_stops_at_the_end)
 		  KVM_MAX_VCPUS);
 }
 
-/* directed_yield_hooks.c again, with its functions' names changed. */
-bool default_kvm_arch_dy_runnable(struct kvm_vcpu *vcpu);
-bool default_kvm_arch_vcpu_preempted_in_kernel(struct kvm_vcpu *vcpu);
-bool default_kvm_arch_dy_has_pending_interrupt(struct kvm_vcpu *vcpu);
-
 TEST(hooks_defaults)
 {
 	struct kvm *kvm = vm_create(1);

@@ -100,8 +100,8 @@ int main(int argc, char **argv)
 	if (argc == 2 && !strcmp(argv[1], "-")) {
 		while (fgets(line, sizeof(line), stdin)) {
 			config = defaults;
-			for (text = strtok_r(line, " \n", &next); text;
-			     text = strtok_r(NULL, " \n", &next))
+			for (text = strtok_r(line, "\n ", &next); text;
+			     text = strtok_r(NULL, "\n ", &next))
 				set(&config, text);
 			run(&config);
 		}

@@ -17,10 +17,10 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/cpufeature.h>
 #include <linux/kernel.h>
 #include <linux/moduleparam.h>
 
-#include <asm/cpufeature.h>
 #include <asm/msr.h>
 
 #include "x86.h"

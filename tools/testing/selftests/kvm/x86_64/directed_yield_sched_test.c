@@ -575,7 +575,7 @@ static void test_weights(void)
 	vm_ns = sum - used[3].ns;
 	end();
 
-	ksft_print_msg("VM of 3/4 %.3f: vCPUs that yield %.3f, %.3f, other %.3f; bystander of 1/4 %.3f\n",
+	ksft_print_msg("VM of 3/4 %.3f: yield %.3f, %.3f, other %.3f; bystander %.3f\n",
 		       vm_ns / (double)sum, used[0].ns / (double)sum,
 		       used[1].ns / (double)sum, used[2].ns / (double)sum,
 		       used[3].ns / (double)sum);

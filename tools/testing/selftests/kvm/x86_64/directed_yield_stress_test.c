@@ -413,6 +413,8 @@ static void run(unsigned int seconds)
 
 int main(int argc, char *argv[])
 {
+	static const char signals_name[] =
+		"vCPU threads get signals and take over from one another";
 	unsigned int seconds = 20, left;
 	bool plausible = true;
 	char old[16] = "";
@@ -451,11 +453,11 @@ int main(int argc, char *argv[])
 				 "%s (%u times)\n", event_names[i],
 				 shared->done[i]);
 	if (dy_nr_lost && !bad_exits)
-		ksft_test_result_skip("vCPU threads get signals and take over from one another # the emulator has shut vCPUs down\n");
+		ksft_test_result_skip("%s # the emulator has shut vCPUs down\n",
+				      signals_name);
 	else
 		ksft_test_result(nr_signals && !bad_exits,
-				 "vCPU threads get signals and take over from one another (%u times)\n",
-				 nr_signals);
+				 "%s (%u times)\n", signals_name, nr_signals);
 	ksft_test_result(nr_creations && !bad_creations,
 			 "vCPU ids that exist or are too large are refused (%u times)\n",
 			 nr_creations);

@@ -126,7 +126,8 @@ static double cost(struct kvm_vcpu *vcpu, struct work *work, u64 calls, u32 xmm)
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	run(vcpu);
 	clock_gettime(CLOCK_MONOTONIC, &end);
-	TEST_ASSERT(!(work->status & 0xffff), "control %lx: status %lx", work->control, work->status);
+	TEST_ASSERT(!(work->status & 0xffff), "control %lx: status %lx",
+		    work->control, work->status);
 
 	return ((end.tv_sec - start.tv_sec) * 1e9 + end.tv_nsec - start.tv_nsec) / calls;
 }
@@ -186,7 +187,8 @@ int main(int argc, char *argv[])
 		run(vcpus[i]);
 	}
 
-	row(vcpus[0], work, input, calls, "flush-space", HVCALL_FLUSH_VIRTUAL_ADDRESS_SPACE, 3, 0, 0);
+	row(vcpus[0], work, input, calls, "flush-space",
+	    HVCALL_FLUSH_VIRTUAL_ADDRESS_SPACE, 3, 0, 0);
 	for (i = 1; i <= 11; i += 2)
 		row(vcpus[0], work, input, calls, "flush-list", HVCALL_FLUSH_VIRTUAL_ADDRESS_LIST,
 		    3, 0, i);
