@@ -2,7 +2,7 @@
 """`make series`: the series as mails, build/series/, for `git am` and `git send-email`.
 
 The commits of `make tree` are made again with the user's name and Signed-off-by; the cover letter is
-patches/v6.12/cover-letter: a subject, an empty line, the text.
+patches/v6.12/cover-letter: a subject, an empty line, the text. Whom get_maintainer names is added as a note at its end.
 """
 
 import os
@@ -29,6 +29,7 @@ def main(arguments):
     if arguments:
         raise ui.LabError(f"`make series` takes no arguments ({' '.join(arguments)})")
     write(user(), OUT)
+    _note_maintainers(OUT)
     ui.note(f"  {OUT.relative_to(paths.REPO)}: {len(list(OUT.glob('*.patch')))} mails; to apply them: "
             f"git am $(ls {OUT}/*.patch | tail -n +2)")
 
@@ -73,6 +74,17 @@ def _cover(path):
             raise ui.LabError(f"{path} has no {mark}: this git writes another cover letter")
         mail = mail.replace(mark, value)
     path.write_text(mail)
+
+
+def _note_maintainers(out):
+    """Append whom the kernel's MAINTAINERS names for the series to the cover letter, below its diffstat."""
+    mails = sorted(out.glob("*.patch"))
+    names = run.output(["perl", "scripts/get_maintainer.pl", "--nogit", "--nogit-fallback", "--norolestats", *mails[1:]],
+                       cwd=tree.make(), env=run.environment())
+    body, mark, signature = mails[0].read_text().rpartition("\n-- \n")
+    if not mark or "@" not in names:
+        raise ui.LabError("get_maintainer named nobody, or the cover letter has no end")
+    mails[0].write_text(f"{body}\nTo be sent to (get_maintainer):\n{names}{mark}{signature}")
 
 
 def check():
