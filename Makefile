@@ -27,6 +27,7 @@ help:
 	@echo '  make shell             boot it and give a shell, tests in /tests; ARCH=, SMP=2, CMDLINE="..."'
 	@echo '  make check-x86         only the tests of one architecture'
 	@echo '  make check-builds      KVM of all architectures builds; not part of check; TARGETS="riscv mips"'
+	@echo '  make check-series      each patch: checkpatch, builds in turn, no new warning of W=1 and sparse; TARGETS="s390"'
 	@echo '  make check-unit        only the core in user space (no machine, under a minute)'
 	@echo '  make baseline          record what the stock kernel does in upstream selftests (lab/baseline/)'
 	@echo '  make bench             the whole matrix of measurements'

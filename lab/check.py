@@ -11,7 +11,9 @@ import baseline
 import builds
 import hostchecks
 import image
+import inturn
 import ktap
+import lint
 import source
 import suite as runner
 import suites
@@ -82,6 +84,11 @@ def run(groups=None):
         report.suite(suites.BUILDS, "builds of all architectures")
         builds.check(report.add)
         report.end()
+    if suites.SERIES in wanted:
+        for name, module in (("style of each patch", lint), ("each patch builds in turn", inturn)):
+            report.suite(suites.SERIES, name)
+            module.check(report.add)
+            report.end()
     images = {}
     for suite in suites.of_groups(wanted):
         if suite.arch not in images:

@@ -61,8 +61,8 @@ def check(options):
     import suites
     groups = options.groups or [group for group in suites.groups() if group not in suites.BY_NAME]
     for group in groups:
-        if group not in (*suites.groups(), suites.BUILDS):
-            raise ui.LabError(f"there are no suites for {group}", todo=f"there are: {', '.join(suites.groups())}, {suites.BUILDS}")
+        if group not in (known := (*suites.groups(), suites.BUILDS, suites.SERIES)):
+            raise ui.LabError(f"there are no suites for {group}", todo=f"there are: {', '.join(known)}")
     for arch in dict.fromkeys(suite.arch for suite in suites.of_groups(groups)):
         _ready(arch)
     if suites.UNIT in groups:
@@ -72,6 +72,11 @@ def check(options):
         import builds
         import setup as packages
         packages.ensure((), also=builds.packages())
+    if suites.SERIES in groups:
+        import inturn
+        import lint
+        import setup as packages
+        packages.ensure((), also=(*lint.PACKAGES, *inturn.PACKAGES))
     return 1 if module.run(groups) else 0
 
 

@@ -21,6 +21,13 @@ def output(argv, cwd=None, env=None, stdin=None, check=True, todo=None):
     return done.stdout
 
 
+def merged(argv, cwd=None, env=None):
+    """Run argv and return its output, errors included; its status is not looked at."""
+    ui.command(argv)
+    return subprocess.run([str(word) for word in argv], cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, errors="replace").stdout
+
+
 def logged(argv, log, label, cwd=None, env=None, todo=None, unit="lines"):
     """Run argv with all of its output in the file log, showing how many lines there are. A failure is a LabError.
 

@@ -52,6 +52,8 @@ class Suite:
 UNIT = "unit"
 # The group that only builds, for all architectures, and is asked for by name only: builds.py.
 BUILDS = "builds"
+# The group that judges the series patch by patch, by name only: lint.py, inturn.py.
+SERIES = "series"
 # Groups that `make check` leaves out. x86-guests: its first program ends with a page fault without end in the guest, not understood.
 BY_NAME = ("arm64-guests", "x86-guests")
 

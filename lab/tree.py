@@ -42,17 +42,17 @@ def make(stock=False, force=None, kernel_src=None):
     label = ("stock tree, untouched source" + (f" plus {', '.join(p.name for p in patches)}" if patches else "")
              if stock else f"tree, {len(patches)} patches")
     with hold(stock):
-        _prepare(directory, origin)
+        prepare(directory, origin)
         tip = commits(directory, origin, patches)
         old = git.git(directory, "rev-parse", "-q", "--verify", TIP, check=False)
         _protect(directory, old, tip, force)
-        count = _move(directory, old, tip)
+        count = move(directory, old, tip)
     ui.note(f"  {directory.relative_to(paths.REPO)}: Linux {origin.version}, {label}: "
             + (f"{count} files changed" if old and count else "laid out" if count else "up to date"))
     return directory
 
 
-def _prepare(directory, origin):
+def prepare(directory, origin):
     """Make the repository in directory, empty but for the cached source that it borrows objects from."""
     if not (directory / ".git").exists():
         directory.mkdir(parents=True, exist_ok=True)
@@ -164,7 +164,7 @@ def _same(directory, tip, path):
     return mode == series.mode(file) and value == git.git(directory, "hash-object", "--no-filters", path)
 
 
-def _move(directory, old, tip):
+def move(directory, old, tip):
     """Move branch and work tree to tip; return how many files that changed."""
     head = git.git(directory, "rev-parse", "-q", "--verify", "HEAD", check=False) if old else ""
     if old == tip == head and not _edited(directory):
