@@ -30,7 +30,7 @@ help:
 	@echo '  make check-series      each patch: checkpatch, builds in turn, no new warning of W=1 and sparse; TARGETS="s390"'
 	@echo '  make check-unit        only the core in user space (no machine, under a minute)'
 	@echo '  make baseline          record what the stock kernel does in upstream selftests (lab/baseline/)'
-	@echo '  make bench             the whole matrix of measurements'
+	@echo '  make bench             the whole matrix of measurements; ARCH=arm64: Linux guests that contend on sleeping locks'
 	@echo '  make bench-scan        what one spin exit costs with up to 4096 vCPUs, on the host'
 	@echo '  make bench-hyperv      what Hyper-V hypercalls cost, input in memory and in XMM registers'
 	@echo '  make sim               the core on simulated hosts of 8 to 512 CPUs; compared with the lab first'

@@ -5,9 +5,11 @@ The scripts in lab/guest/ are programs of suites: they boot guests with /lab/l2 
 """
 
 import re
+import shutil
 from pathlib import Path
 
 import initramfs
+import kernel
 import paths
 import run
 import ui
@@ -27,9 +29,39 @@ def files(image):
     return {name: path.read_bytes() for name, path in paths_of(image.kernel).items()}
 
 
-def paths_of(kernel):
-    """The same, the machine's path -> the host's; kernel: the image that guests boot."""
-    found = {"/lab/l2": paths.INIT / "l2", "/guest/Image": Path(kernel), "/guest/initrd": initramfs.base("arm64", {})}
+def migration(image):
+    """The same for a machine whose guests come from other machines or go there."""
+    folder = paths.RUN / "migration"
+    folder.mkdir(parents=True, exist_ok=True)
+    found = files(image)
+    # The guest is the same on all hosts.
+    found["/guest/Image"] = kernel.build("arm64").image.read_bytes()
+    found["/guest/Image-stock"] = kernel.build("arm64", stock=True).image.read_bytes()
+    found["/bin/put"] = compiled("put").read_bytes()
+    found["/lab/host-folder"] = f"{folder}\n"
+    found.update({f"/state/{path.name}": path.read_bytes() for path in folder.iterdir()})
+    return found
+
+
+def first_migration(image):
+    """The same for the first of these machines: nothing is left of earlier runs."""
+    shutil.rmtree(paths.RUN / "migration", ignore_errors=True)
+    return migration(image)
+
+
+def compiled(name):
+    """Compile a C program of lab/guest for arm64; return its path."""
+    source, target = SCRIPTS / f"{name}.c", paths.BUILD / "programs" / "arm64" / name
+    if not target.exists() or target.stat().st_mtime < source.stat().st_mtime:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        run.output(["aarch64-linux-gnu-gcc", "-O2", "-Wall", "-Wextra", "-Wno-unused-parameter", "-static", "-s", "-pthread",
+                    "-o", target, source])
+    return target
+
+
+def paths_of(kernel, extra=None):
+    """The same, the machine's path -> the host's; kernel: the image that guests boot; extra: files for the guests."""
+    found = {"/lab/l2": paths.INIT / "l2", "/guest/Image": Path(kernel), "/guest/initrd": initramfs.base("arm64", {}, extra)}
     program = paths.GUESTROOT / PROGRAM
     if not program.exists():
         raise ui.LabError(f"{program} is missing", todo="run `make setup ARCH=arm64` as root")

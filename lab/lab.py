@@ -97,6 +97,8 @@ def series(options):
 def other(options):
     """dispatch to a module of the same name"""
     name = MODULES.get(options.command, options.command)
+    if name == "bench" and options.arch == "arm64":
+        name = "bench_arm64"
     if not (paths.LAB / f"{name}.py").exists():
         raise ui.LabError(f"lab/{name}.py does not exist yet")
     _ready(options.arch or "x86")
