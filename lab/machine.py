@@ -33,7 +33,8 @@ class Boot:
 
     image, base: paths (kernel.build().image, initramfs.base()); job: initramfs.Job, or None for a shell on the terminal.
     mode: "icount" (deterministic) or "mttcg" (real concurrency). allow: regular expressions of kernel messages that would
-    otherwise count as splats; cpu: the emulated CPU's model, where there is a choice.
+    otherwise count as splats; cpu: the emulated CPU's model, where there is a choice; semihosting: programs in the machine may
+    write files of the host.
     """
     name: str
     image: Path
@@ -51,6 +52,7 @@ class Boot:
     emulator: str = None
     initrd: Path = None
     cpu: str = None
+    semihosting: bool = False
 
 
 @dataclass

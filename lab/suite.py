@@ -63,7 +63,7 @@ def run(suite, image, report, stock=False, states=None):
     result = machine.run(machine.Boot(
         name=boot_name(suite, stock), image=image.kernel, base=image.base, arch=suite.arch, smp=suite.smp, mode=suite.mode,
         memory=suite.memory, cmdline=list(suite.cmdline), timeout=suite.timeout, allow=suite.allow, emulator=suite.emulator,
-        cpu=suite.cpu, job=initramfs.Job(script(suite, names), files)), on_line=line)
+        cpu=suite.cpu, semihosting=suite.semihosting, job=initramfs.Job(script(suite, names), files)), on_line=line)
     for test in reader.finish(result.error or "the program ended without a result"):
         if test.name in left:
             left.remove(test.name)

@@ -29,6 +29,7 @@ class Suite:
     stock kernel does (lab/baseline/); prepare: shell commands before the first program; kunit: KUnit suites to report.
     emulator: one other than the architecture's usual; cpu: the emulated CPU's model, where there is a choice.
     files: called with the Image, returns more files for the machine, guest path -> content; programs may be among them.
+    stock: the machine runs the stock kernel; semihosting: see machine.Boot.
     """
     name: str
     group: str
@@ -46,6 +47,8 @@ class Suite:
     files: object = None
     emulator: str = None
     cpu: str = None
+    stock: bool = False
+    semihosting: bool = False
 
 
 # The group that runs on the host, without a machine: unit.py.
@@ -107,6 +110,10 @@ SUITES = (
         Program("steal_time"),
         Program("kvm_binary_stats_test"),
     )),
+    Suite("arm64 PV lock, nVHE", "arm64", arch="arm64", timeout=240, cmdline=("kvm-arm.mode=nvhe",), programs=(
+        Program("aarch64/wfe_trap_test", limit=120, result="aarch64/wfe_trap_test nVHE"),
+        Program("aarch64/pvlock_test", limit=120, result="aarch64/pvlock_test nVHE"),
+    )),
     Suite("arm64 PV lock hidden", "arm64", arch="arm64", timeout=120, cmdline=("kvm-arm.pvlock=0",), programs=(
         Program("aarch64/pvlock_test", arguments="hidden", result="aarch64/pvlock_test hidden"),
         Program("steal_time"),
@@ -117,11 +124,33 @@ SUITES = (
     Suite("arm64 Linux guests", "arm64-guests", arch="arm64", timeout=900, files=guest.files, programs=(
         Program("guest/pvlock", arguments="on", limit=200),
         Program("guest/hotplug", limit=200),
-        Program("guest/migrate", limit=200),
     )),
     Suite("arm64 Linux guests, PV lock hidden", "arm64-guests", arch="arm64", timeout=300, files=guest.files,
           cmdline=("kvm-arm.pvlock=0",), programs=(
         Program("guest/pvlock", arguments="off", limit=100, result="guest/pvlock hidden"),
+    )),
+    Suite("arm64 migration from a host with PV lock", "arm64-guests", arch="arm64", timeout=900, memory="1536M", semihosting=True,
+          files=guest.first_migration, programs=(
+        Program("guest/migrate", "save with on", limit=200, result="guest/migrate: saved"),
+    )),
+    Suite("arm64 migration from a host that hides it", "arm64-guests", arch="arm64", timeout=900, memory="1536M", semihosting=True,
+          files=guest.migration, cmdline=("kvm-arm.pvlock=0",), programs=(
+        Program("guest/migrate", "save hidden off", limit=200, result="guest/migrate: saved, PV lock hidden"),
+        Program("guest/migrate", "refuse with", limit=200, result="guest/migrate: PV lock to a host that hides it"),
+    )),
+    Suite("arm64 migration to and from a stock host", "arm64-guests", arch="arm64", timeout=900, memory="1536M", semihosting=True,
+          files=guest.migration, stock=True, programs=(
+        Program("guest/migrate", "refuse with", limit=200, result="guest/migrate: PV lock to stock"),
+        Program("guest/migrate", "resume hidden off", limit=200, result="guest/migrate: hidden to stock"),
+        Program("guest/pvlock", "off", limit=100, result="guest/pvlock: patched guest, stock host"),
+        Program("guest/migrate", "save stock off", limit=200, result="guest/migrate: saved, stock"),
+    )),
+    Suite("arm64 migration to a host with PV lock", "arm64-guests", arch="arm64", timeout=900, memory="1536M", files=guest.migration,
+          programs=(
+        Program("guest/pvlock", "stock", limit=100, result="guest/pvlock: stock guest"),
+        Program("guest/migrate", "resume with on", limit=200, result="guest/migrate: PV lock to PV lock"),
+        Program("guest/migrate", "resume stock off", limit=200, result="guest/migrate: stock to PV lock"),
+        Program("guest/migrate", "resume hidden off", limit=200, result="guest/migrate: hidden to PV lock"),
     )),
     Suite("arm64 WFET", "arm64", arch="arm64", timeout=120, cpu="max", programs=(
         Program("aarch64/wfe_trap_test", arguments="wfet", result="aarch64/wfe_trap_test wfet"),

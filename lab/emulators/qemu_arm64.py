@@ -18,5 +18,7 @@ def command(boot, console):
         raise ui.LabError(f"{program} is missing", todo="run `make setup` as root")
     loader = root / "usr/lib64/ld-linux-x86-64.so.2"
     libraries = ":".join(str(root / part) for part in ("usr/lib/x86_64-linux-gnu", "usr/lib"))
+    semihosting = ["-semihosting-config", "enable=on,userspace=on,target=native"] if boot.semihosting else []
     return [str(loader), "--library-path", libraries, str(program), "-L", str(root / "usr/share/qemu"),
-            "-machine", "virt,virtualization=on,gic-version=3", "-cpu", boot.cpu or "cortex-a76", *qemu.common(boot, console, CONSOLE)]
+            "-machine", "virt,virtualization=on,gic-version=3", "-cpu", boot.cpu or "cortex-a76", *semihosting,
+            *qemu.common(boot, console, CONSOLE)]
