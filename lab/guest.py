@@ -43,6 +43,12 @@ def migration(image):
     return found
 
 
+def kexec(image):
+    """The same for a guest that starts its kernel again."""
+    inside = {"/bin/kexec": compiled("kexec"), "/guest/Image": image.kernel, "/guest/initrd": initramfs.base("arm64", {})}
+    return {name: path.read_bytes() for name, path in paths_of(image.kernel, inside).items()}
+
+
 def first_migration(image):
     """The same for the first of these machines: nothing is left of earlier runs."""
     shutil.rmtree(paths.RUN / "migration", ignore_errors=True)

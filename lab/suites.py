@@ -125,6 +125,9 @@ SUITES = (
         Program("guest/pvlock", arguments="on", limit=200),
         Program("guest/hotplug", limit=200),
     )),
+    Suite("arm64 Linux guest, kexec", "arm64-guests", arch="arm64", timeout=300, files=guest.kexec, programs=(
+        Program("guest/kexec", limit=200),
+    )),
     Suite("arm64 Linux guests, PV lock hidden", "arm64-guests", arch="arm64", timeout=300, files=guest.files,
           cmdline=("kvm-arm.pvlock=0",), programs=(
         Program("guest/pvlock", arguments="off", limit=100, result="guest/pvlock hidden"),
