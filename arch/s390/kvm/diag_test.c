@@ -259,6 +259,21 @@ static void diag9c_to_running(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, me->stat.diag_9c_forward, 0);
 }
 
+/* Neither is one within the budget when the host has that CPU running. */
+static void diag9c_to_running_cpu(struct kunit *test)
+{
+	struct diag_test *t = test->priv;
+	struct kvm_vcpu *me = t->vcpus[ME];
+
+	preempt(t, t->vcpus[OTHER]);
+	t->vcpus[OTHER]->cpu = raw_smp_processor_id();
+	diag9c_forwarding_hz = 1000 * HZ;
+
+	KUNIT_EXPECT_EQ(test, diag9c(me, OTHER), 0);
+	KUNIT_EXPECT_EQ(test, me->stat.diag_9c_ignored, 1);
+	KUNIT_EXPECT_EQ(test, me->stat.diag_9c_forward, 0);
+}
+
 static struct kvm_vcpu *make_vcpu(struct kunit *test, struct kvm *kvm, int id)
 {
 	struct kvm_vcpu *vcpu = kunit_kzalloc(test, sizeof(*vcpu), GFP_KERNEL);
@@ -344,6 +359,7 @@ static struct kunit_case diag_test_cases[] = {
 	KUNIT_CASE(diag9c_is_no_spin_exit),
 	KUNIT_CASE(diag9c_to_nobody),
 	KUNIT_CASE(diag9c_to_running),
+	KUNIT_CASE(diag9c_to_running_cpu),
 	{}
 };
 
