@@ -21,7 +21,7 @@ help:
 	@echo '  make check             all tests; the last line counts them'
 	@echo
 	@echo 'Step by step (each target does the set-up it needs; all can be repeated):'
-	@echo '  make setup             install packages (as root), make the lab root for arm64; ARCH= for one only'
+	@echo '  make setup             install packages (as root), make the lab roots; ARCH= for one only'
 	@echo '  make tree              lay the patched kernel out in build/linux, one commit per patch'
 	@echo '  make kernel            build it; ARCH=x86 (default), arm64 or s390'
 	@echo '  make shell             boot it and give a shell, tests in /tests; ARCH=, SMP=2, CMDLINE="..."'

@@ -17,16 +17,14 @@ if sys.version_info < (3, 11):
 
 
 def setup(options):
-    """install packages and make the lab root"""
-    import setup as module
-    names = [options.arch] if options.arch else list(paths.ARCHES)
-    module.ensure(names, root="arm64" in names)
+    """install packages and make the lab roots"""
+    _ready(*([options.arch] if options.arch else paths.ARCHES))
     ui.note("  setup is complete")
 
 
-def _ready(arch):
+def _ready(*names, also=()):
     import setup as module
-    module.ensure([arch], root=arch == "arm64")
+    module.ensure(names, also)
 
 
 def tree(options):
@@ -59,24 +57,21 @@ def check(options):
     """run the tests"""
     import check as module
     import suites
-    groups = options.groups or [group for group in suites.groups() if group not in suites.BY_NAME]
+    groups = options.groups or suites.groups()
     for group in groups:
         if group not in (known := (*suites.groups(), suites.BUILDS, suites.SERIES)):
             raise ui.LabError(f"there are no suites for {group}", todo=f"there are: {', '.join(known)}")
     for arch in dict.fromkeys(suite.arch for suite in suites.of_groups(groups)):
         _ready(arch)
     if suites.UNIT in groups:
-        import setup as packages
-        packages.ensure(())
+        _ready()
     if suites.BUILDS in groups:
         import builds
-        import setup as packages
-        packages.ensure((), also=builds.packages())
+        _ready(also=builds.packages())
     if suites.SERIES in groups:
         import inturn
         import lint
-        import setup as packages
-        packages.ensure((), also=(*lint.PACKAGES, *inturn.PACKAGES))
+        _ready(also=(*lint.PACKAGES, *inturn.PACKAGES))
     return 1 if module.run(groups) else 0
 
 

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """The lab roots: Debian 13 file systems in the cache with QEMU 11.1 from its backports, for this machine and for arm64.
 
-arm64 needs them: older QEMU never traps WFE, and Linux guests of a lab machine run under the same QEMU, built for arm64, in
-its initial RAM file system. The archive's address comes from the host's own apt configuration, its signatures are checked
-with Debian's keyring package. Programs in the host's root run through its own loader; nothing is chrooted.
+x86 needs one: with more than one CPU, QEMU 7.2 changes a CPU's pending interrupts at VMRUN and #VMEXIT without a lock, so
+that a guest sees interrupts that nobody sent, and the host loses some of its own. arm64 needs them: older QEMU never traps
+WFE, and Linux guests of a lab machine run under the same QEMU, built for arm64, in its initial RAM file system. With one
+QEMU on all hosts, deterministic machines count the same everywhere. The archive's address comes from the host's own apt
+configuration, its signatures are checked with Debian's keyring package. Programs in the host's root run through its own
+loader; nothing is chrooted.
 """
 
 import os
@@ -23,7 +26,8 @@ KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
 @dataclass(frozen=True)
 class Root:
-    """One file system: where it is, the architectures and packages in it, what it is called."""
+    """One file system: the lab architecture that needs it, where it is, the architectures and packages in it, what it is called."""
+    arch: str
     path: Path
     architectures: str
     include: str
@@ -39,15 +43,16 @@ class Root:
 
 
 ROOTS = (
-    Root(paths.LABROOT, "amd64,arm64", "qemu-system-arm,qemu-system-data,busybox-static:arm64", "lab root"),
-    Root(paths.GUESTROOT, "arm64", "qemu-system-arm,qemu-system-data", "lab root for guests of arm64"),
+    Root("x86", paths.X86ROOT, "amd64", "qemu-system-x86", "lab root for x86"),
+    Root("arm64", paths.LABROOT, "amd64,arm64", "qemu-system-arm,qemu-system-data,busybox-static:arm64", "lab root"),
+    Root("arm64", paths.GUESTROOT, "arm64", "qemu-system-arm,qemu-system-data", "lab root for guests of arm64"),
 )
 
 
-def ensure():
-    """Make the lab roots that are missing or of another version."""
+def ensure(arches):
+    """Make the lab roots of these architectures that are missing or of another version."""
     for root in ROOTS:
-        if not root.ready():
+        if root.arch in arches and not root.ready():
             with run.lock(paths.CACHE / ".lab-root.lock"):
                 if not root.ready():
                     _make(root)
@@ -55,7 +60,7 @@ def ensure():
 
 def _make(root):
     if os.geteuid():
-        raise ui.LabError(f"making the {root.label} (Debian 13 with QEMU for arm64) needs root", todo="run `make setup` as root")
+        raise ui.LabError(f"making the {root.label} (Debian 13 with QEMU 11.1) needs root", todo="run `make setup` as root")
     if not KEYRING.exists():
         raise ui.LabError(f"{KEYRING} is missing", todo="apt-get install debian-archive-keyring")
     mirror = archive()
@@ -77,6 +82,15 @@ def _make(root):
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
         listing.unlink(missing_ok=True)
+
+
+def program(root, name, *arguments):
+    """Return the command line of a program of a root of this machine's architecture, run by the root's own loader."""
+    path = root / "usr/bin" / name
+    if not path.exists():
+        raise ui.LabError(f"{path} is missing", todo="run `make setup` as root")
+    libraries = ":".join(str(root / part) for part in ("usr/lib/x86_64-linux-gnu", "usr/lib"))
+    return [str(root / "usr/lib64/ld-linux-x86-64.so.2"), "--library-path", libraries, *arguments, str(path)]
 
 
 def archive():

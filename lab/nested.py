@@ -3,16 +3,16 @@
 system. All of it goes into the machine's initial RAM file system, as files of its job."""
 
 import re
-import shutil
 from pathlib import Path
 
 import initramfs
+import labroot
 import paths
 import run
 import ui
 
 FIRMWARE = ("bios-256k.bin", "kvmvapic.bin", "linuxboot_dma.bin")
-FOLDERS = (Path("/usr/share/seabios"), Path("/usr/share/qemu"))
+FOLDERS = tuple(paths.X86ROOT / "usr/share" / folder for folder in ("seabios", "qemu"))
 
 
 def hyperv(image):
@@ -26,15 +26,12 @@ def hyperv(image):
 
 
 def _qemu():
-    """The host's own QEMU for x86."""
-    program = shutil.which("qemu-system-x86_64")
-    if not program:
-        raise ui.LabError("qemu-system-x86_64 is missing", todo="run `make setup`")
-    files = {"/guest/qemu/qemu-system-x86_64": Path(program).read_bytes()}
-    for line in run.output(["ldd", program]).splitlines():
-        if match := re.match(r"\s*(?:(\S+) => )?(/\S+) \(0x", line):
-            name = f"lib/{match[1]}" if match[1] else "ld.so"
-            files[f"/guest/qemu/{name}"] = Path(match[2]).read_bytes()
+    """The lab root's QEMU for x86."""
+    command = labroot.program(paths.X86ROOT, "qemu-system-x86_64", "--list")
+    files = {"/guest/qemu/qemu-system-x86_64": Path(command[-1]).read_bytes(), "/guest/qemu/ld.so": Path(command[0]).read_bytes()}
+    for line in run.output(command).splitlines():
+        if match := re.match(r"\s*([^/\s]+) => (/\S+) \(0x", line):
+            files[f"/guest/qemu/lib/{match[1]}"] = Path(match[2]).read_bytes()
     for name in FIRMWARE:
         found = [folder / name for folder in FOLDERS if (folder / name).exists()]
         if not found:

@@ -22,6 +22,7 @@ SOURCES = CACHE / "source"
 STOCK = CACHE / "stock"
 CCACHE = CACHE / "ccache"
 LABROOT = CACHE / "lab-root"
+X86ROOT = CACHE / "lab-root-x86"
 GUESTROOT = CACHE / "lab-root-guest"
 
 # A series other than the repository's, for the lab's own tests: LAB_PATCHES holds `series` and the patches, LAB_OURS the

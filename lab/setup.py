@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Makes sure of what the lab needs on the host: packages, disk space, and the lab root."""
+"""Makes sure of what the lab needs on the host: packages, disk space, and the lab roots."""
 
 import os
 import re
@@ -16,15 +16,15 @@ import ui
 PACKAGES = {
     "common": ("flex bison bc libelf-dev libssl-dev cpio rsync ccache lz4 xz-utils gcc libc6-dev make git "
                + source.PACKAGE).split(),
-    "x86": "qemu-system-x86 busybox-static gnuplot-nox".split(),
+    "x86": "busybox-static gnuplot-nox mmdebstrap debian-archive-keyring".split(),
     "arm64": "gcc-aarch64-linux-gnu libc6-dev-arm64-cross mmdebstrap debian-archive-keyring".split(),
     "s390": "gcc-s390x-linux-gnu libc6-dev-s390x-cross hercules qemu-system-misc mmdebstrap debian-archive-keyring".split(),
 }
 DISK_GB = {"x86": 8, "arm64": 4, "s390": 3}
 
 
-def ensure(arches, root=False, also=()):
-    """Install what is missing for the given architectures; root: the lab root as well; also: more packages.
+def ensure(arches, also=()):
+    """Install what is missing for the given architectures, lab roots included; also: more packages.
 
     Safe to repeat; quick when nothing is missing.
     """
@@ -33,8 +33,7 @@ def ensure(arches, root=False, also=()):
     if missing:
         _install(missing)
     _disk(arches)
-    if root:
-        labroot.ensure()
+    labroot.ensure(arches)
     if "s390" in arches:
         busybox.ensure("s390")
 

@@ -57,11 +57,9 @@ UNIT = "unit"
 BUILDS = "builds"
 # The group that judges the series patch by patch, by name only: lint.py, inturn.py.
 SERIES = "series"
-# Groups that `make check` leaves out. x86-guests: its first program ends with a page fault without end in the guest, not understood.
-BY_NAME = ("x86-guests",)
 
 # Minutes that each group may take, builds not counted.
-BUDGET = {"unit": 1, "x86": 10, "arm64": 10, "arm64-guests": 10, "s390": 2}
+BUDGET = {"unit": 1, "x86": 10, "x86-guests": 4, "arm64": 10, "arm64-guests": 10, "s390": 2}
 
 SUITES = (
     Suite("x86 directed yield", "x86", cmdline=pausefilter.cmdline("icount"), timeout=300, programs=(
@@ -77,9 +75,12 @@ SUITES = (
     Suite("x86 Hyper-V hypercalls", "x86", timeout=600, kunit=("hyperv_xmm",), programs=(
         Program("x86_64/hyperv_xmm_input_test", limit=240),
     )),
-    Suite("x86 Hyper-V Linux guest", "x86-guests", timeout=600, cmdline=pausefilter.cmdline("icount"), files=nested.hyperv, programs=(
-        Program("hyperv-guest", "xmm calls=1500", limit=120, result="Linux guest, input in XMM registers"),
-        Program("hyperv-guest", "memory calls=100", limit=120, result="Linux guest, hv_noxmm"),
+    # Not under icount: QEMU 7.2 and 11.1 deliver an interrupt that VMRUN injected once more if the time slice of icount ends
+    # before the guest's next exception or exit, about once in 3000 injections.
+    Suite("x86 Hyper-V Linux guest", "x86-guests", mode="mttcg", timeout=900, cmdline=pausefilter.cmdline("mttcg"),
+          files=nested.hyperv, programs=(
+        Program("hyperv-guest", "xmm calls=1500", limit=400, result="Linux guest, input in XMM registers"),
+        Program("hyperv-guest", "memory calls=100", limit=400, result="Linux guest, hv_noxmm"),
     )),
     Suite("x86 upstream KVM selftests", "x86", baseline=True, timeout=300, programs=(
         Program("steal_time"),

@@ -440,11 +440,10 @@ static inline void dy_vm_free(struct dy_vm *d)
 static unsigned int dy_nr_lost;
 
 /*
- * With several emulated CPUs, QEMU 7.2 (TCG) now and then lets a vCPU take an
- * exception: in about one of ten runs of the stress test, also a vCPU that does
- * nothing but INC and CMP in a loop, without paging, until it is told to end.
- * These guests handle no exception, so they shut down.  It has not been seen
- * with one CPU, and the cause is not known.  On any other CPU it is a failure.
+ * With several CPUs, QEMU 7.2 (TCG) clears and sets the bit for a vCPU's virtual
+ * interrupt at VMRUN and #VMEXIT without its lock, so that now and then a vCPU
+ * takes an interrupt that nobody sent.  These guests handle none, so they shut
+ * down.  QEMU 11.1 does it atomically.  On any other CPU it is a failure.
  */
 static inline bool dy_lost_by_emulator(struct kvm_run *run)
 {
