@@ -95,7 +95,8 @@ SUITES = (
         Program("kvm_binary_stats_test"),
         Program("x86_64/userspace_io_test"),
     )),
-    Suite("s390 KUnit, QEMU", "s390", arch="s390", emulator="qemu_s390", memory="512M", timeout=60, kunit=("kvm_s390_diag",)),
+    Suite("s390 KUnit, QEMU", "s390", arch="s390", emulator="qemu_s390", smp=2, memory="512M", timeout=60,
+          kunit=("kvm_s390_diag",)),
     Suite("s390 directed yield, Hercules", "s390", arch="s390", smp=2, mode="mttcg", memory="512M", timeout=180,
           kunit=("kvm_s390_diag",), programs=(
               Program("s390x/directed_yield_test", limit=100),

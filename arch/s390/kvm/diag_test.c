@@ -9,6 +9,10 @@
  */
 #include <kunit/resource.h>
 #include <kunit/test.h>
+#include <linux/cpu.h>
+#include <linux/cpumask.h>
+#include <linux/irqflags.h>
+#include <linux/jiffies.h>
 #include <linux/kthread.h>
 #include <linux/kvm_host.h>
 #include <linux/pid.h>
@@ -21,6 +25,10 @@
 #define OTHER		1
 #define THIRD		2
 #define MISSING		100
+
+/* Yields that may be forwarded in a tick, and those asked for. */
+#define BUDGET		3
+#define NR_FORWARD	50
 
 struct diag_test {
 	struct kvm *kvm;
@@ -274,6 +282,43 @@ static void diag9c_to_running_cpu(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, me->stat.diag_9c_forward, 0);
 }
 
+/*
+ * One to a CPU that the host does not have running is, within the budget of each
+ * tick.  A CPU that is offline is stopped, which looks the same from here.
+ */
+static void diag9c_is_forwarded(struct kunit *test)
+{
+	struct diag_test *t = test->priv;
+	struct kvm_vcpu *me = t->vcpus[ME];
+	unsigned int cpu = cpumask_any_but(cpu_online_mask, raw_smp_processor_id());
+	unsigned long flags, ticks;
+	int i;
+
+	if (cpu >= nr_cpu_ids)
+		kunit_skip(test, "needs a second CPU");
+
+	preempt(t, t->vcpus[OTHER]);
+	t->vcpus[OTHER]->cpu = cpu;
+	KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
+
+	/* Others' budget ends with their tick. */
+	schedule_timeout_uninterruptible(2);
+	diag9c_forwarding_hz = BUDGET * HZ;
+	/* No tick comes, unless a third CPU has it. */
+	local_irq_save(flags);
+	ticks = jiffies;
+	for (i = 0; i < NR_FORWARD; i++)
+		diag9c(me, OTHER);
+	ticks = jiffies - ticks + 1;
+	local_irq_restore(flags);
+
+	KUNIT_EXPECT_EQ(test, add_cpu(cpu), 0);
+	KUNIT_EXPECT_GE(test, me->stat.diag_9c_forward, BUDGET);
+	KUNIT_EXPECT_LE(test, me->stat.diag_9c_forward, BUDGET * ticks);
+	KUNIT_EXPECT_EQ(test, me->stat.diag_9c_forward + me->stat.diag_9c_ignored,
+			NR_FORWARD);
+}
+
 static struct kvm_vcpu *make_vcpu(struct kunit *test, struct kvm *kvm, int id)
 {
 	struct kvm_vcpu *vcpu = kunit_kzalloc(test, sizeof(*vcpu), GFP_KERNEL);
@@ -298,7 +343,7 @@ static struct kvm_vcpu *make_vcpu(struct kunit *test, struct kvm *kvm, int id)
 static int diag_test_init(struct kunit *test)
 {
 	struct diag_test *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
-	int i;
+	int cpu, err, i;
 
 	KUNIT_ASSERT_NOT_NULL(test, t);
 	test->priv = t;
@@ -318,14 +363,18 @@ static int diag_test_init(struct kunit *test)
 		atomic_inc(&t->kvm->online_vcpus);
 	}
 
-	/* A yield takes effect where both are runnable: on one CPU. */
-	migrate_disable();
+	/*
+	 * A yield takes effect where both are runnable: on one CPU.  This thread
+	 * runs one test and ends, so that nothing needs to be undone.
+	 */
+	cpu = cpumask_first(cpu_online_mask);
+	err = set_cpus_allowed_ptr(current, cpumask_of(cpu));
+	if (err)
+		return err;
 	t->runnable = kthread_create(always_runnable, NULL, "diag_test");
-	if (IS_ERR(t->runnable)) {
-		migrate_enable();
+	if (IS_ERR(t->runnable))
 		return PTR_ERR(t->runnable);
-	}
-	kthread_bind(t->runnable, raw_smp_processor_id());
+	kthread_bind(t->runnable, cpu);
 	wake_up_process(t->runnable);
 	return 0;
 }
@@ -345,7 +394,6 @@ static void diag_test_exit(struct kunit *test)
 	}
 	xa_destroy(&t->kvm->vcpu_array);
 	kthread_stop(t->runnable);
-	migrate_enable();
 }
 
 static struct kunit_case diag_test_cases[] = {
@@ -360,6 +408,7 @@ static struct kunit_case diag_test_cases[] = {
 	KUNIT_CASE(diag9c_to_nobody),
 	KUNIT_CASE(diag9c_to_running),
 	KUNIT_CASE(diag9c_to_running_cpu),
+	KUNIT_CASE(diag9c_is_forwarded),
 	{}
 };
 
