@@ -2,7 +2,7 @@
 # A thin front for lab/lab.py; `make help` says what there is.
 
 LAB := /usr/bin/env python3 lab/lab.py
-export TARGETS ARCH STOCK KERNEL_SRC FORCE V SMP CMDLINE
+export TARGETS ARCH STOCK KERNEL_SRC FORCE V SMP CMDLINE HYPERCALLS
 export PYTHONDONTWRITEBYTECODE := 1
 ifeq ($(V),1)
 Q :=
@@ -28,6 +28,7 @@ help:
 	@echo '  make check-x86         only the tests of one architecture'
 	@echo '  make check-builds      KVM of all architectures builds; not part of check; TARGETS="riscv mips"'
 	@echo '  make check-series      each patch: checkpatch, builds in turn, no new warning of W=1 and sparse; TARGETS="s390"'
+	@echo '  make check-x86-torture a Linux guest whose user space loses no register in a million hypercalls; HYPERCALLS=N'
 	@echo '  make check-unit        only the core in user space (no machine, under a minute)'
 	@echo '  make baseline          record what the stock kernel does in upstream selftests (lab/baseline/)'
 	@echo '  make bench             the whole matrix of measurements; ARCH=arm64: Linux guests that contend on sleeping locks'

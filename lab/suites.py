@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The suites that `make check` runs. To add a test: add its program here, or a Suite if it needs a boot of its own."""
 
+import os
 from dataclasses import dataclass
 
 import guest
@@ -58,6 +59,11 @@ BUILDS = "builds"
 # The group that judges the series patch by patch, by name only: lint.py, inturn.py.
 SERIES = "series"
 
+# The group that takes $HYPERCALLS hypercalls of a Linux guest, by name only.
+TORTURE = "x86-torture"
+HYPERCALLS = int(os.environ.get("HYPERCALLS") or 1000000)
+BY_NAME = (TORTURE,)
+
 # Minutes that each group may take, builds not counted.
 BUDGET = {"unit": 1, "x86": 10, "x86-guests": 4, "arm64": 10, "arm64-guests": 10, "s390": 2}
 
@@ -79,8 +85,14 @@ SUITES = (
     # before the guest's next exception or exit, about once in 3000 injections.
     Suite("x86 Hyper-V Linux guest", "x86-guests", mode="mttcg", timeout=900, cmdline=pausefilter.cmdline("mttcg"),
           files=nested.hyperv, programs=(
-        Program("hyperv-guest", "xmm calls=1500", limit=400, result="Linux guest, input in XMM registers"),
+        Program("hyperv-guest", "avx calls=2000 hypercalls=20000", limit=400, result="Linux guest, input in XMM registers"),
+        Program("hyperv-guest", "sse calls=1000", limit=400, result="Linux guest, input in XMM registers, no AVX"),
         Program("hyperv-guest", "memory calls=100", limit=400, result="Linux guest, hv_noxmm"),
+    )),
+    Suite("x86 Hyper-V Linux guest, torture", TORTURE, mode="mttcg", timeout=7000, cmdline=pausefilter.cmdline("mttcg"),
+          files=nested.hyperv, programs=(
+        Program("hyperv-guest", f"avx calls=5000 hypercalls={HYPERCALLS}", limit=6900,
+                result=f"Linux guest, {HYPERCALLS} hypercalls with input in XMM registers"),
     )),
     Suite("x86 upstream KVM selftests", "x86", baseline=True, timeout=300, programs=(
         Program("steal_time"),
@@ -178,5 +190,5 @@ def of_groups(groups):
 
 
 def groups():
-    """All groups that have tests."""
-    return (UNIT, *dict.fromkeys(suite.group for suite in SUITES))
+    """All groups that `make check` runs."""
+    return (UNIT, *dict.fromkeys(suite.group for suite in SUITES if suite.group not in BY_NAME))

@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
@@ -30,8 +31,8 @@
 
 #define NR_REGS		16
 #define MAX_CPUS	64
-#define PAGES		64
-#define TIMER_NS	1000000
+#define PAGES		40
+#define TIMER_NS	5000000
 
 /* The registers as whole: YMM if there are any, else XMM in the lower halves. */
 struct registers {
@@ -155,7 +156,7 @@ static void *caller(void *arg)
 			continue;
 		}
 		/* Few pages are flushed one by one, many by flushing everything. */
-		for (j = 0; j < (i % 8 == 7 ? PAGES : 1 + i % 3); j++)
+		for (j = 0; j < (i % 16 == 7 ? PAGES : 1 + i % 3); j++)
 			area[j * 4096] = i;
 		checked_syscall(&in, &out, SYS_madvise, (long)area, j * 4096, MADV_DONTNEED);
 		compare(w, "TLB flush", &in, &out);
@@ -171,6 +172,11 @@ static void *holder(void *arg)
 	long i;
 
 	on_cpu(w->cpu);
+	/* Next to a caller it takes little time: calls are what is to be many. */
+	if (setpriority(PRIO_PROCESS, syscall(SYS_gettid), 19)) {
+		perror("setpriority");
+		exit(1);
+	}
 	for (i = 0; !__atomic_load_n(&stop, __ATOMIC_RELAXED); i++) {
 		fill(&in, w->cpu + 101, i);
 		checked_spin(&in, &out, 20000);

@@ -11,6 +11,7 @@
  */
 #include <sched.h>
 
+#include "directed_yield_stats.h"
 #include "kvm_util.h"
 #include "processor.h"
 #include "apic.h"
@@ -143,7 +144,7 @@ static void __machine_init(struct machine *m, int nr, const u32 *vps, bool enfor
 {
 	struct kvm_lapic_state lapic;
 	u64 gva;
-	int i, d;
+	int i;
 
 	m->nr = nr;
 	m->vm = vm_create_with_vcpus(nr, guest_receiver, m->vcpu);
@@ -164,12 +165,8 @@ static void __machine_init(struct machine *m, int nr, const u32 *vps, bool enfor
 		m->stats_fd[i] = vcpu_get_stats_fd(m->vcpu[i]);
 		read_stats_header(m->stats_fd[i], &m->header[i]);
 		m->descs[i] = read_stats_descriptors(m->stats_fd[i], &m->header[i]);
-		for (d = 0; d < m->header[i].num_desc; d++) {
-			m->tlb_flush[i] = get_stats_descriptor(m->descs[i], d, &m->header[i]);
-			if (!strcmp(m->tlb_flush[i]->name, "tlb_flush"))
-				break;
-		}
-		TEST_ASSERT(d < m->header[i].num_desc, "no statistic tlb_flush");
+		m->tlb_flush[i] = dy_find_stat(m->descs[i], &m->header[i], "tlb_flush");
+		TEST_ASSERT(m->tlb_flush[i], "no statistic tlb_flush");
 	}
 	vcpu_arch_set_entry_point(m->vcpu[0], guest_sender);
 	vcpu_args_set(m->vcpu[0], 1, gva);
