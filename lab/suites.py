@@ -72,8 +72,11 @@ SUITES = (
         Program("x86_64/directed_yield_test"),
         Program("x86_64/svm_pause_filter_test"),
     )),
-    Suite("x86 directed yield in cgroups", "x86", timeout=600, kunit=("yield_level",), programs=(
-        Program("x86_64/directed_yield_sched_test", limit=240),
+    Suite("x86 directed yield in cgroups", "x86", timeout=600, kunit=("yield_level", "yield_paid"), programs=(
+        Program("x86_64/directed_yield_sched_test", arguments="1", limit=240),
+    )),
+    Suite("x86 directed yield in cgroups, 2 CPUs", "x86", smp=2, timeout=300, programs=(
+        Program("x86_64/directed_yield_sched_test", arguments="2", limit=120, result="x86_64/directed_yield_sched_test 2 CPUs"),
     )),
     Suite("x86 directed yield, 2 CPUs", "x86", smp=2, mode="mttcg", cmdline=pausefilter.cmdline("mttcg"), timeout=240, programs=(
         Program("x86_64/directed_yield_stress_test", limit=120),

@@ -470,7 +470,7 @@ static void schedule(unsigned int c)
 		if (prev && (prev->phase == BLOCKED || prev->phase == DONE)) {
 			if (prev->phase == BLOCKED && !prev->woken)
 				vcpu_block(prev->kvm);
-			sched_put(&prev->entity);
+			sched_switch(&prev->entity, NULL);
 			switch_out(cpu);
 			take_off(prev);
 			prev = NULL;
@@ -483,14 +483,10 @@ static void schedule(unsigned int c)
 		}
 		next = vcpu_of(sched_pick(&cpu->root));
 		if (next != prev) {
-			if (prev) {
-				sched_put(&prev->entity);
+			sched_switch(prev ? &prev->entity : NULL, &next->entity);
+			if (prev)
 				switch_out(cpu);
-			}
-			sched_set(&next->entity);
 			switch_in(cpu, next);
-		} else {
-			sched_set(&next->entity);
 		}
 		if (next->in_exit) {
 			run_exit(c, next);

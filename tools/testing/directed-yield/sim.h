@@ -94,10 +94,10 @@ void sched_enqueue(const struct sched *sched, struct entity *entity);
 void sched_dequeue(const struct sched *sched, struct entity *entity);
 /* @entity, which runs, has run for @delta; return true to reschedule. */
 bool sched_account(const struct sched *sched, struct entity *entity, s64 delta);
-/* Who runs next; it must be told to sched_set(), or sched_put(). */
+/* Who runs next. */
 struct entity *sched_pick(struct queue *root);
-void sched_set(struct entity *entity);
-void sched_put(struct entity *entity);
+/* @next, or nobody if NULL, runs instead of @prev, or of nobody. */
+void sched_switch(struct entity *prev, struct entity *next);
 /* Does @woken, just enqueued, take the CPU from @curr? */
 bool sched_preempts(struct entity *woken, struct entity *curr);
 void sched_yield_to(const struct sched *sched, struct entity *curr,

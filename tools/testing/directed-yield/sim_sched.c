@@ -140,24 +140,36 @@ struct entity *sched_pick(struct queue *root)
 	}
 }
 
-void sched_set(struct entity *entity)
+/* The hint to run @entity, and at the levels above what it runs in. */
+static void clear_hint(struct entity *entity)
 {
-	for (; entity; entity = entity->queue->group) {
-		struct queue *queue = entity->queue;
-
-		if (queue->next == entity || queue->next_paid)
-			queue->next = NULL;
-		queue->next_paid = 0;
-		if (queue->curr != entity)
-			entity->protected = true;
-		queue->curr = entity;
+	for (; entity && entity->queue->next == entity; entity = entity->queue->group) {
+		entity->queue->next = NULL;
+		entity->queue->next_paid = 0;
 	}
 }
 
-void sched_put(struct entity *entity)
+static bool is_in(struct entity *entity, struct entity *group)
 {
-	for (; entity; entity = entity->queue->group)
+	while (entity && entity != group)
+		entity = entity->queue->group;
+	return entity;
+}
+
+void sched_switch(struct entity *prev, struct entity *next)
+{
+	struct entity *entity;
+
+	for (entity = prev; entity; entity = entity->queue->group)
 		entity->queue->curr = NULL;
+	for (entity = next; entity; entity = entity->queue->group) {
+		entity->queue->curr = entity;
+		/* The levels above are those that both have in common. */
+		if (is_in(prev, entity))
+			continue;
+		clear_hint(entity);
+		entity->protected = true;
+	}
 }
 
 /* The ancestors of both, or they themselves, that compete. */
@@ -202,16 +214,22 @@ void sched_yield_to(const struct sched *sched, struct entity *curr,
 	s64 paid = 0;
 
 	for (entity = target; entity; entity = entity->queue->group) {
+		if (entity->queue->next != entity)
+			entity->queue->next_paid = 0;
 		entity->queue->next = entity;
-		entity->queue->next_paid = force ? INT64_MAX : 0;
+		if (force)
+			entity->queue->next_paid = INT64_MAX;
 	}
 	if (alone || force)
 		return;
-	if (curr->queue->next == curr)
-		curr->queue->next = NULL;
+	clear_hint(curr);
 	/* All are vCPUs of one VM: they compete within its group, if any. */
 	if (!sched->groups || sched->yield_level)
 		paid = forfeit(sched, curr);
-	if (sched->yield_paid && curr->queue == target->queue)
-		target->queue->next_paid = paid;
+	if (!sched->yield_paid)
+		return;
+	if (curr->queue == target->queue)
+		target->queue->next_paid += paid;
+	else if (sched->groups)		/* in two CPUs' queues of the VM */
+		target->queue->next_paid = max(target->queue->next_paid, paid);
 }

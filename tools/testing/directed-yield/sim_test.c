@@ -128,3 +128,46 @@ TEST(sim_ipi_never_much_slower_than_no_exits)
 {
 	never_much_slower(IPI);
 }
+
+/*
+ * With twice as many vCPUs as CPUs the one to yield to is nearly always on another
+ * CPU: were it not to run there before its turn, slices would be given up for
+ * nothing.  Return the part of the CPU time that is spun.
+ */
+static double wasted_on_many_cpus(bool yield_paid)
+{
+	double wasted = 0;
+	unsigned int seed;
+
+	for (seed = 1; seed <= SEEDS; seed++) {
+		struct config config = {
+			.policy = CORE,
+			.work = TICKET,
+			.cpus = 8,
+			.vms = 1,
+			.vcpus = { 16 },
+			.groups = true,
+			.yield_level = true,
+			.yield_paid = yield_paid,
+			.sees_interrupts = true,
+			.critical = 5000,
+			.noncritical = 20000,
+			.iterations = 1000,
+			.end = 60000000000,
+			SERVER_TIMES,
+			.seed = seed,
+		};
+
+		wasted += simulate(&config).wasted / SEEDS;
+	}
+	return wasted;
+}
+
+TEST(sim_paid_yields_to_other_cpus)
+{
+	double paid = wasted_on_many_cpus(true);
+	double unpaid = wasted_on_many_cpus(false);
+
+	printf("# spun: %.3f, with nothing paid %.3f\n", paid, unpaid);
+	EXPECT(paid < 0.75 * unpaid);
+}
