@@ -12,11 +12,14 @@
 #define MAX_STORES	16
 #define MAX_CHOICES	400
 
+/* A plain store, or a change of one bit: atomic, but as late as a store. */
 struct store {
 	volatile char *to;
 	char bytes[8];
 	size_t size;
 	bool release;
+	unsigned long bit;
+	bool set;
 };
 
 struct thread {
@@ -78,11 +81,24 @@ static bool may_leave(struct thread *thread, unsigned int i)
 	return true;
 }
 
+static void apply(const struct store *store, void *to)
+{
+	unsigned long word;
+
+	if (!store->bit) {
+		memcpy(to, store->bytes, store->size);
+		return;
+	}
+	memcpy(&word, to, sizeof(word));
+	word = store->set ? word | store->bit : word & ~store->bit;
+	memcpy(to, &word, sizeof(word));
+}
+
 static void let_out(struct thread *thread, unsigned int i)
 {
 	struct store *store = &thread->stores[i];
 
-	memcpy((void *)store->to, store->bytes, store->size);
+	apply(store, (void *)store->to);
 	thread->nr_stores--;
 	memmove(store, store + 1, (thread->nr_stores - i) * sizeof(*store));
 }
@@ -106,37 +122,43 @@ void model_load(const volatile void *from, void *to, size_t size)
 		/* No word of the core is read in parts. */
 		if (store->to == from) {
 			EXPECT(store->size == size);
-			memcpy(to, store->bytes, size);
+			apply(store, to);
 		}
 	}
 }
 
-void model_store(volatile void *to, const void *from, size_t size, bool release)
+static void buffer(const struct store *store)
 {
-	struct store *store;
-
-	if (!current) {
-		memcpy((void *)to, from, size);
-		return;
-	}
 	step();
-	EXPECT(current->nr_stores < MAX_STORES && size <= 8);
-	store = &current->stores[current->nr_stores++];
-	*store = (struct store){ .to = to, .size = size, .release = release };
-	memcpy(store->bytes, from, size);
+	EXPECT(current->nr_stores < MAX_STORES);
+	current->stores[current->nr_stores++] = *store;
 }
 
-bool model_change_bit(volatile unsigned long *word, unsigned long mask, bool set)
+void model_store(volatile void *to, const void *from, size_t size, bool release)
 {
-	bool old;
+	struct store store = { .to = to, .size = size, .release = release };
 
-	step();
-	old = *word & mask;
-	if (set)
-		*word |= mask;
+	EXPECT(size <= sizeof(store.bytes));
+	memcpy(store.bytes, from, size);
+	if (current)
+		buffer(&store);
 	else
-		*word &= ~mask;
-	return old;
+		apply(&store, (void *)to);
+}
+
+void model_change_bit(volatile unsigned long *word, unsigned long mask, bool set)
+{
+	struct store store = {
+		.to = (volatile char *)word,
+		.size = sizeof(*word),
+		.bit = mask,
+		.set = set,
+	};
+
+	if (current)
+		buffer(&store);
+	else
+		apply(&store, (void *)word);
 }
 
 void model_barrier(void)

@@ -2,12 +2,12 @@
 /*
  * Tries all interleavings of a few short threads of kernel code.
  *
- * The accesses of memory_model.h are the steps.  A plain store waits in a buffer
- * of its thread until a barrier, or until the explorer lets it out; stores to
- * different addresses leave in any order unless a release keeps them.  A load
- * sees its thread's own buffer first.  Loads happen in program order, and atomic
- * changes of a bit at once, so this is what x86 and more may do, but not all that
- * arm64 may: the barrier behind a clear_bit() is not missed here.
+ * The accesses of memory_model.h are the steps.  A plain store, or a change of a
+ * bit (which orders nothing either), waits in a buffer of its thread until a
+ * barrier, or until the explorer lets it out; those to different addresses leave
+ * in any order unless a release keeps them.  A load sees its thread's own buffer
+ * first.  Loads happen in program order: this is more than x86 may do, but not
+ * all that arm64 may.
  *
  * A schedule that differs from running each thread to its end costs one for
  * each switch away from a thread that could go on; all schedules up to a cost

@@ -172,9 +172,9 @@ ORDER(sleep_and_wake_up, new_vm,
 ORDER(sleep_and_wake_up_and_look, running_with_stale_mark,
 	{ goes_to_sleep, wakes, looks }, sleeper_was_woken_and_is_marked, 1)
 ORDER(run_and_preemption_and_look, preempted,
-	{ runs_and_is_preempted, looks }, is_marked, 4)
+	{ runs_and_is_preempted, looks }, is_marked, 3)
 ORDER(spin_exit_and_preemption, running_with_stale_mark,
-	{ spins, is_preempted }, is_marked, 2)
+	{ spins, is_preempted }, is_marked, 1)
 ORDER(spin_exit_and_wake_up, asleep_with_stale_mark,
 	{ spins, wakes }, is_marked, 1)
 ORDER(publication_and_preemption, not_yet_published,

@@ -15,7 +15,7 @@
 
 void model_load(const volatile void *from, void *to, size_t size);
 void model_store(volatile void *to, const void *from, size_t size, bool release);
-bool model_change_bit(volatile unsigned long *word, unsigned long mask, bool set);
+void model_change_bit(volatile unsigned long *word, unsigned long mask, bool set);
 void model_barrier(void);
 
 #define READ_ONCE(x)							\
