@@ -17,11 +17,12 @@ struct kvm_vcpu;
 /**
  * struct kvm_dy - a VM's directed yield
  * @enabled:		the VM's own switch, in its debugfs directory
- * @last_boosted:	index of the vCPU that was yielded to last, where the next
- *			search begins: [0] of those that do not spin, [1] of
- *			those that do.  With one for both, a vCPU to which every
- *			other yield goes would keep the search for spinners
- *			from going round.
+ * @last_boosted:	index of the vCPU that was yielded to last, or at which a
+ *			search for spinners gave up; the next one begins behind
+ *			it: [0] for those that do not spin, [1] for those that
+ *			do.  With one for both, a vCPU to which every other
+ *			yield goes would keep the search for spinners from going
+ *			round.
  *
  * Both are read and written without a lock; an old value makes one search begin
  * elsewhere, or lets one more exit pass.

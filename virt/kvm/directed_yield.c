@@ -20,6 +20,13 @@
 /* yield_to() said -ESRCH this often: the CPUs are not contended, stop. */
 #define DY_MAX_UNCONTENDED	3
 
+/*
+ * When it is the spinners' turn, pass over this many others that would do.  If
+ * there is a queue then most vCPUs without a CPU are in it; where it takes longer
+ * to find one that spins, the exit costs more than it is worth.
+ */
+#define DY_MAX_PASSED_OVER	8
+
 static bool directed_yield = true;
 module_param(directed_yield, bool, 0644);
 MODULE_PARM_DESC(directed_yield,
@@ -33,6 +40,7 @@ struct dy_exit {
 	unsigned int ready;
 	unsigned int tried;
 	unsigned int uncontended;
+	unsigned int passed_over;
 	struct kvm_vcpu *boosted;
 };
 
@@ -82,7 +90,22 @@ static bool dy_is_candidate(struct dy_exit *exit, struct kvm_vcpu *vcpu)
 	       kvm_arch_vcpu_preempted_in_kernel(vcpu);
 }
 
-/* Look at the marked vCPUs in [@from, @end).  Return true to search no more. */
+/* The next search of this rank begins behind @i. */
+static void dy_turn(struct dy_exit *exit, unsigned int i)
+{
+	WRITE_ONCE(exit->me->kvm->dy.last_boosted[exit->spinners], i);
+}
+
+/* Is it enough to have looked for @exit's rank as far as @vcpu, of the other? */
+static bool dy_passed_over_enough(struct dy_exit *exit, struct kvm_vcpu *vcpu)
+{
+	/* One that does not spin is found behind any number of those that do. */
+	return exit->spinners && exit->me->dy.spinners_first &&
+	       dy_is_candidate(exit, vcpu) &&
+	       ++exit->passed_over == DY_MAX_PASSED_OVER;
+}
+
+/* Look at the marked vCPUs in [@from, @end).  Return true to end the round. */
 static bool dy_search(struct dy_exit *exit, unsigned int from, unsigned int end)
 {
 	struct kvm *kvm = exit->me->kvm;
@@ -97,8 +120,12 @@ static bool dy_search(struct dy_exit *exit, unsigned int from, unsigned int end)
 			continue;
 
 		/* Pairs with the WRITE_ONCE()s in kvm_vcpu_on_spin(). */
-		if (READ_ONCE(vcpu->dy.spinning) != exit->spinners)
-			continue;
+		if (READ_ONCE(vcpu->dy.spinning) != exit->spinners) {
+			if (!dy_passed_over_enough(exit, vcpu))
+				continue;
+			dy_turn(exit, i);
+			return true;
+		}
 
 		exit->ready++;
 		if (!dy_is_candidate(exit, vcpu))
@@ -107,7 +134,7 @@ static bool dy_search(struct dy_exit *exit, unsigned int from, unsigned int end)
 		exit->tried++;
 		ret = kvm_vcpu_yield_to(vcpu);
 		if (ret > 0) {
-			WRITE_ONCE(kvm->dy.last_boosted[exit->spinners], i);
+			dy_turn(exit, i);
 			exit->boosted = vcpu;
 			return true;
 		}
@@ -119,15 +146,15 @@ static bool dy_search(struct dy_exit *exit, unsigned int from, unsigned int end)
 }
 
 /* Look at all marked vCPUs of one rank, from behind the one boosted last. */
-static bool dy_round(struct dy_exit *exit, bool spinners)
+static void dy_round(struct dy_exit *exit, bool spinners)
 {
 	struct kvm *kvm = exit->me->kvm;
 	unsigned int online = atomic_read(&kvm->online_vcpus);
 	unsigned int begin = READ_ONCE(kvm->dy.last_boosted[spinners]) + 1;
 
 	exit->spinners = spinners;
-	return dy_search(exit, begin, online) ||
-	       dy_search(exit, 0, min(begin, online));
+	if (!dy_search(exit, begin, online))
+		dy_search(exit, 0, min(begin, online));
 }
 
 /**
@@ -143,7 +170,8 @@ static bool dy_round(struct dy_exit *exit, bool spinners)
  * A vCPU which gave way while it spun is likely to spin on, so the others come
  * first: one of them may be the preempted lock holder.  But for a FIFO lock the
  * next in the queue has to run, which spins as well; so when @me has yielded to
- * one that does not spin and is back here, it is the spinners' turn.
+ * one that does not spin and is back here, it is the spinners' turn: the nearest
+ * ones are looked at, and the next such turn goes on behind them.
  *
  * Context: the thread of @me, with @me loaded, preemptible; may schedule.
  */
@@ -161,7 +189,8 @@ void kvm_vcpu_on_spin(struct kvm_vcpu *me, bool yield_to_kernel_mode)
 		return;
 
 	WRITE_ONCE(me->dy.spinning, true);
-	if (!dy_round(&exit, spinners))
+	dy_round(&exit, spinners);
+	if (!exit.boosted && exit.uncontended < DY_MAX_UNCONTENDED)
 		dy_round(&exit, !spinners);
 	WRITE_ONCE(me->dy.spinning, false);
 

@@ -135,6 +135,37 @@ TEST(choice_each_rank_goes_its_own_round)
 		EXPECT_EQ(got[i], i == 3 ? 20 : 5);
 }
 
+/* Spinners are looked for among a few only, from where the last search ended. */
+TEST(choice_search_for_spinners_is_bounded_and_goes_on)
+{
+	struct kvm *kvm = vm_create(102);
+	unsigned int i, exits = 0;
+
+	for (i = 1; i < 102; i++)
+		vcpu_preempt(vcpu(kvm, i), true);
+	vcpu(kvm, 100)->dy.spinning = true;
+	vcpu(kvm, 0)->dy.spinners_first = true;
+	EXPECT(spin(vcpu(kvm, 0), true) == vcpu(kvm, 1));
+	/* 8 of them each time. */
+	while (spin(vcpu(kvm, 0), true) != vcpu(kvm, 100))
+		EXPECT(++exits < 20);
+	EXPECT_EQ(exits, 11);
+	EXPECT_EQ(kvm->dy.last_boosted[1], 100);
+}
+
+/* A lock holder is found behind any number of those who wait for it. */
+TEST(choice_search_for_others_is_not_bounded)
+{
+	struct kvm *kvm = vm_create(102);
+	unsigned int i;
+
+	for (i = 1; i < 102; i++) {
+		vcpu_preempt(vcpu(kvm, i), true);
+		vcpu(kvm, i)->dy.spinning = i != 101;
+	}
+	EXPECT(spin(vcpu(kvm, 0), true) == vcpu(kvm, 101));
+}
+
 TEST(choice_only_a_yield_that_took_effect_moves_the_turn)
 {
 	struct kvm *kvm = vm_create(4);
