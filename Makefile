@@ -29,6 +29,7 @@ help:
 	@echo '  make check-builds      KVM of all architectures builds; not part of check; TARGETS="riscv mips"'
 	@echo '  make check-series      each patch: checkpatch, builds in turn, no new warning of W=1 and sparse; TARGETS="s390"'
 	@echo '  make check-x86-torture a Linux guest whose user space loses no register in a million hypercalls; HYPERCALLS=N'
+	@echo '  make check-s390-guests a Linux guest under KVM on s390; not part of check'
 	@echo '  make check-unit        only the core in user space (no machine, under a minute)'
 	@echo '  make baseline          record what the stock kernel does in upstream selftests (lab/baseline/)'
 	@echo '  make bench             the whole matrix of measurements; ARCH=arm64: Linux guests that contend on sleeping locks'

@@ -5,6 +5,7 @@ import os
 from dataclasses import dataclass
 
 import guest
+import guest_s390
 import nested
 import pausefilter
 
@@ -62,10 +63,11 @@ SERIES = "series"
 # The group that takes $HYPERCALLS hypercalls of a Linux guest, by name only.
 TORTURE = "x86-torture"
 HYPERCALLS = int(os.environ.get("HYPERCALLS") or 1000000)
-BY_NAME = (TORTURE,)
+# Groups with suites that are asked for by name only.
+BY_NAME = (TORTURE, "s390-guests")
 
 # Minutes that each group may take, builds not counted.
-BUDGET = {"unit": 1, "x86": 10, "x86-guests": 4, "arm64": 10, "arm64-guests": 10, "s390": 2}
+BUDGET = {"unit": 1, "x86": 10, "x86-guests": 4, "arm64": 10, "arm64-guests": 10, "s390": 2, "s390-guests": 3}
 
 SUITES = (
     Suite("x86 directed yield", "x86", cmdline=pausefilter.cmdline("icount"), timeout=300, programs=(
@@ -115,6 +117,10 @@ SUITES = (
     Suite("s390 directed yield, Hercules", "s390", arch="s390", smp=2, mode="mttcg", memory="512M", timeout=180,
           kunit=("kvm_s390_diag",), programs=(
               Program("s390x/directed_yield_test", limit=100),
+          )),
+    Suite("s390 Linux guest, Hercules", "s390-guests", arch="s390", smp=2, mode="mttcg", memory="512M", timeout=400,
+          files=guest_s390.files, programs=(
+              Program("guest/storm", limit=300),
           )),
     Suite("arm64 WFE traps and PV lock", "arm64", arch="arm64", timeout=240, cmdline=("kunit.enable=1",),
           kunit=("arm64_pvlock",), programs=(
