@@ -99,7 +99,7 @@ SUITES = (
         Program("hyperv-guest", f"avx calls=5000 hypercalls={HYPERCALLS}", limit=6900,
                 result=f"Linux guest, {HYPERCALLS} hypercalls with input in XMM registers"),
     )),
-    Suite("x86 upstream KVM selftests", "x86", baseline=True, timeout=300, programs=(
+    Suite("x86 upstream KVM selftests", "x86", baseline=True, timeout=600, programs=(
         Program("steal_time"),
         Program("x86_64/kvm_pv_test"),
         Program("x86_64/hyperv_features"),
