@@ -31,6 +31,7 @@ help:
 	@echo '  make check-x86-torture a Linux guest whose user space loses no register in a million hypercalls; HYPERCALLS=N'
 	@echo '  make check-s390-guests a Linux guest under KVM on s390; not part of check'
 	@echo '  make check-unit        only the core in user space (no machine, under a minute)'
+	@echo '  make check-faults      breaks each rule of the core in turn, and expects its test to fail; not part of check'
 	@echo '  make baseline          record what the stock kernel does in upstream selftests (lab/baseline/)'
 	@echo '  make bench             the whole matrix of measurements; ARCH=arm64: Linux guests that contend on sleeping locks'
 	@echo '  make bench-scan        what one spin exit costs with up to 4096 vCPUs, on the host'

@@ -9,6 +9,7 @@ import time
 
 import baseline
 import builds
+import faults
 import hostchecks
 import image
 import inturn
@@ -80,6 +81,10 @@ def run(groups=None):
     report.end()
     if suites.UNIT in wanted:
         unit.check(report)
+    if suites.FAULTS in wanted:
+        report.suite(suites.FAULTS, "each rule broken")
+        faults.check(report.add)
+        report.end()
     if suites.BUILDS in wanted:
         report.suite(suites.BUILDS, "builds of all architectures")
         builds.check(report.add)

@@ -59,7 +59,7 @@ def check(options):
     import suites
     groups = options.groups or suites.groups()
     for group in groups:
-        if group not in (known := (*suites.groups(), *suites.BY_NAME, suites.BUILDS, suites.SERIES)):
+        if group not in (known := (*suites.groups(), *suites.BY_NAME, suites.BUILDS, suites.SERIES, suites.FAULTS)):
             raise ui.LabError(f"there are no suites for {group}", todo=f"there are: {', '.join(known)}")
     for arch in dict.fromkeys(suite.arch for suite in suites.of_groups(groups)):
         _ready(arch)

@@ -59,6 +59,8 @@ UNIT = "unit"
 BUILDS = "builds"
 # The group that judges the series patch by patch, by name only: lint.py, inturn.py.
 SERIES = "series"
+# The group that breaks each rule of the core in user space, by name only: faults.py.
+FAULTS = "faults"
 
 # The group that takes $HYPERCALLS hypercalls of a Linux guest, by name only.
 TORTURE = "x86-torture"

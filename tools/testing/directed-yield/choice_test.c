@@ -166,6 +166,33 @@ TEST(choice_search_for_others_is_not_bounded)
 	EXPECT(spin(vcpu(kvm, 0), true) == vcpu(kvm, 101));
 }
 
+/* Nor is it when it is the last thing to try. */
+TEST(choice_last_search_is_not_bounded)
+{
+	struct kvm *kvm = vm_create(102);
+	unsigned int i;
+
+	for (i = 1; i < 102; i++)
+		vcpu_preempt(vcpu(kvm, i), true);
+	vcpu(kvm, 101)->dy.spinning = true;
+	yield_answer = takes_no_effect;
+	spin(vcpu(kvm, 0), true);
+	EXPECT_EQ(nr_yields, 101);
+}
+
+/* Who gives up for the others' sake must find one there. */
+TEST(choice_passes_over_only_who_would_do)
+{
+	struct kvm *kvm = vm_create(102);
+	unsigned int i;
+
+	for (i = 1; i < 102; i++)
+		vcpu_preempt(vcpu(kvm, i), i == 101);
+	vcpu(kvm, 101)->dy.spinning = true;
+	vcpu(kvm, 0)->dy.spinners_first = true;
+	EXPECT(spin(vcpu(kvm, 0), true) == vcpu(kvm, 101));
+}
+
 TEST(choice_only_a_yield_that_took_effect_moves_the_turn)
 {
 	struct kvm *kvm = vm_create(4);

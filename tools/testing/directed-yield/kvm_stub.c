@@ -165,9 +165,10 @@ struct kvm_vcpu *vcpu_alloc(struct kvm *kvm, int id)
 void vcpu_store(struct kvm_vcpu *vcpu)
 {
 	struct kvm *kvm = vcpu->kvm;
+	int index = atomic_read(&kvm->online_vcpus);
 
-	vcpu->vcpu_idx = atomic_read(&kvm->online_vcpus);
-	WRITE_ONCE(kvm->vcpu_array[vcpu->vcpu_idx], vcpu);
+	WRITE_ONCE(vcpu->vcpu_idx, index);
+	WRITE_ONCE(kvm->vcpu_array[index], vcpu);
 }
 
 void vcpu_online(struct kvm_vcpu *vcpu)

@@ -77,6 +77,12 @@ static void not_yet_published(void)
 	v = kvm->vcpu_array[2];
 }
 
+static void not_yet_stored(void)
+{
+	not_yet_published();
+	v->vcpu_idx = 0;
+}
+
 static void asleep_not_yet_published(void)
 {
 	not_yet_published();
@@ -123,6 +129,12 @@ static void wakes(void)
 
 static void publishes(void)
 {
+	vcpu_online(v);
+}
+
+static void is_stored_and_publishes(void)
+{
+	vcpu_store(v);
 	vcpu_online(v);
 }
 
@@ -185,5 +197,7 @@ ORDER(publication_and_running, not_yet_published,
 	{ publishes, runs_and_is_preempted }, is_marked, 3)
 ORDER(publication_touches_one_bit, not_yet_published,
 	{ publishes, runs_and_is_preempted, looks }, only_its_own_bit, 1)
+ORDER(publication_of_the_index, not_yet_stored,
+	{ is_stored_and_publishes, is_preempted }, only_its_own_bit, 2)
 ORDER(wake_up_before_the_thread_runs, asleep,
 	{ wakes, looks }, is_marked, 4)

@@ -99,6 +99,32 @@ TEST(rank_not_contended_counts_over_both)
 	EXPECT_EQ(nr_yields, 3);
 }
 
+TEST(rank_not_contended_ends_the_exit)
+{
+	struct kvm *kvm = vm_create(8);
+	int i;
+
+	for (i = 1; i < 8; i++)
+		vcpu_preempt(vcpu(kvm, i), true);
+	for (i = 5; i < 8; i++)
+		vcpu(kvm, i)->dy.spinning = true;
+	yield_answer = not_contended;
+	spin(vcpu(kvm, 0), true);
+	EXPECT_EQ(nr_yields, 3);
+}
+
+TEST(rank_turn_of_the_spinners_ends_without_a_boost)
+{
+	struct kvm *kvm = vm_create(4);
+
+	vcpu(kvm, 0)->dy.spinners_first = true;
+	EXPECT(!spin(vcpu(kvm, 0), true));
+	vcpu_preempt(vcpu(kvm, 1), true);
+	vcpu_preempt(vcpu(kvm, 2), true);
+	vcpu(kvm, 2)->dy.spinning = true;
+	EXPECT(spin(vcpu(kvm, 0), true) == vcpu(kvm, 1));
+}
+
 TEST(rank_kernel_rule_holds_for_spinners_too)
 {
 	struct kvm *kvm = vm_create(4);
