@@ -38,6 +38,8 @@ ARCHES = {
                   COMMON + ("PARAVIRT", "ARM_ARCH_TIMER_EVTSTREAM", "BLK_DEV_INITRD")),
     "s390": Arch("s390", "s390x-linux-gnu-", "tinyconfig", "arch/s390/boot/bzImage", "s390x",
                  STATIC + " -Wl,--s390-pgste", ("SMP", "KVM", "DEBUG_FS", "KUNIT", "BLK_DEV_INITRD"), "-march=z10"),
+    "riscv": Arch("riscv", "riscv64-linux-gnu-", "allnoconfig", "arch/riscv/boot/Image", "riscv", STATIC,
+                  ("SMP", "VIRTUALIZATION", "KVM", "DEBUG_FS", "CGROUP_SCHED", "FAIR_GROUP_SCHED", "BLK_DEV_INITRD")),
 }
 
 

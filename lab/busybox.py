@@ -13,13 +13,13 @@ import paths
 import run
 import ui
 
-SUITE = "bookworm"
-DEBIAN = {"s390": "s390x"}
+# The suite and the architecture, as Debian names them, and where the package has the program.
+DEBIAN = {"s390": ("bookworm", "s390x", "bin"), "riscv": ("trixie", "riscv64", "usr/bin")}
 
 
 def place(arch):
     """Where the program is, or would be."""
-    return paths.CACHE / f"busybox-{arch}" / "bin" / "busybox"
+    return paths.CACHE / f"busybox-{arch}" / DEBIAN[arch][2] / "busybox"
 
 
 def ensure(arch):
@@ -29,23 +29,24 @@ def ensure(arch):
         return program
     with run.lock(paths.CACHE / f".busybox-{arch}.lock"):
         if not program.exists():
-            _make(arch, program.parent.parent)
+            _make(arch, paths.CACHE / f"busybox-{arch}")
     return program
 
 
 def _make(arch, root):
     if os.geteuid():
         raise ui.LabError(f"fetching busybox for {arch} (mmdebstrap) needs root", todo="run `make setup` as root")
+    suite, architecture, _ = DEBIAN[arch]
     temporary = root.with_name(f".{root.name}.{os.getpid()}")
     listing = paths.RUN / f"busybox-{arch}.list"
     listing.parent.mkdir(parents=True, exist_ok=True)
-    listing.write_text(f"deb [signed-by={labroot.KEYRING}] {labroot.archive()} {SUITE} main\n")
-    argv = ["mmdebstrap", "--variant=extract", "--mode=root", f"--architectures={DEBIAN[arch]}", f"--keyring={labroot.KEYRING}",
-            "--include=busybox-static", "--aptopt=Acquire::Retries 3", *labroot.proxies(), SUITE, temporary, listing]
+    listing.write_text(f"deb [signed-by={labroot.KEYRING}] {labroot.archive()} {suite} main\n")
+    argv = ["mmdebstrap", "--variant=extract", "--mode=root", f"--architectures={architecture}", f"--keyring={labroot.KEYRING}",
+            "--include=busybox-static", "--aptopt=Acquire::Retries 3", *labroot.proxies(), suite, temporary, listing]
     try:
         run.logged(argv, paths.log(f"busybox-{arch}"), f"busybox for {arch}",
                    env=run.environment(DEBIAN_FRONTEND="noninteractive"),
-                   todo=f"is the network up, and does the archive in /etc/apt/sources.list* carry {SUITE} for {DEBIAN[arch]}?")
+                   todo=f"is the network up, and does the archive in /etc/apt/sources.list* carry {suite} for {architecture}?")
         shutil.rmtree(root, ignore_errors=True)
         temporary.rename(root)
     finally:

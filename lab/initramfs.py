@@ -17,7 +17,8 @@ import busybox as foreign
 import paths
 import ui
 
-BUSYBOX = {"x86": Path("/bin/busybox"), "arm64": paths.LABROOT / "usr/bin/busybox", "s390": foreign.place("s390")}
+BUSYBOX = {"x86": Path("/bin/busybox"), "arm64": paths.LABROOT / "usr/bin/busybox", "s390": foreign.place("s390"),
+           "riscv": foreign.place("riscv")}
 
 
 @dataclass

@@ -117,7 +117,7 @@ def parse(argv):
     commands = parser.add_subparsers(dest="command", required=True)
     for name, function in COMMANDS.items():
         sub = commands.add_parser(name, help=function.__doc__)
-        sub.add_argument("--arch", default=os.environ.get("ARCH") or None, help="x86, arm64 or s390")
+        sub.add_argument("--arch", default=os.environ.get("ARCH") or None, help="x86, arm64, s390 or riscv")
         sub.add_argument("--stock", action="store_true", default=os.environ.get("STOCK", "") not in ("", "0"),
                          help="the untouched source plus only the patches marked `Stock: yes`")
         if name == "check":

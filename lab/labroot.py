@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The lab roots: Debian 13 file systems in the cache with QEMU 11.1 from its backports, for this machine and for arm64.
 
-x86 needs one: with more than one CPU, QEMU 7.2 changes a CPU's pending interrupts at VMRUN and #VMEXIT without a lock, so
+RISC-V needs one: older QEMU never traps WRS.NTO. x86 needs one: with more than one CPU, QEMU 7.2 changes a CPU's pending interrupts at VMRUN and #VMEXIT without a lock, so
 that a guest sees interrupts that nobody sent, and the host loses some of its own. arm64 needs them: older QEMU never traps
 WFE, and Linux guests of a lab machine run under the same QEMU, built for arm64, in its initial RAM file system. With one
 QEMU on all hosts, deterministic machines count the same everywhere. The archive's address comes from the host's own apt
@@ -46,6 +46,7 @@ ROOTS = (
     Root("x86", paths.X86ROOT, "amd64", "qemu-system-x86", "lab root for x86"),
     Root("arm64", paths.LABROOT, "amd64,arm64", "qemu-system-arm,qemu-system-data,busybox-static:arm64", "lab root"),
     Root("arm64", paths.GUESTROOT, "arm64", "qemu-system-arm,qemu-system-data", "lab root for guests of arm64"),
+    Root("riscv", paths.RISCVROOT, "amd64", "qemu-system-riscv,qemu-system-data", "lab root for RISC-V"),
 )
 
 

@@ -17,7 +17,7 @@ import initramfs
 import paths
 import ui
 
-EMULATOR = {"x86": "qemu_x86", "arm64": "qemu_arm64", "s390": "hercules"}
+EMULATOR = {"x86": "qemu_x86", "arm64": "qemu_arm64", "s390": "hercules", "riscv": "qemu_riscv"}
 SHELL = {"s390": "qemu_s390"}       # where the usual one has no terminal
 
 SPLAT = re.compile(r"(\bBUG: |\bWARNING: |\bOops\b|Call Trace|rcu: INFO: .*(stall|detected)|RCU stall|rcu_\w+ (self-)?detected stall|"

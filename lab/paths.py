@@ -24,12 +24,14 @@ CCACHE = CACHE / "ccache"
 LABROOT = CACHE / "lab-root"
 X86ROOT = CACHE / "lab-root-x86"
 GUESTROOT = CACHE / "lab-root-guest"
+RISCVROOT = CACHE / "lab-root-riscv"
 
 # A series other than the repository's, for the lab's own tests: LAB_PATCHES holds `series` and the patches, LAB_OURS the
 # files that they add.
 PATCHES = Path(os.environ.get("LAB_PATCHES") or REPO / "patches" / "v6.12").resolve()
 OURS = Path(os.environ.get("LAB_OURS") or REPO).resolve()
 
+# Those that `make check` runs and `make setup` prepares.
 ARCHES = ("x86", "arm64", "s390")
 
 

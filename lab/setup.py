@@ -19,8 +19,9 @@ PACKAGES = {
     "x86": "busybox-static gnuplot-nox mmdebstrap debian-archive-keyring".split(),
     "arm64": "gcc-aarch64-linux-gnu libc6-dev-arm64-cross mmdebstrap debian-archive-keyring".split(),
     "s390": "gcc-s390x-linux-gnu libc6-dev-s390x-cross hercules qemu-system-misc mmdebstrap debian-archive-keyring".split(),
+    "riscv": "gcc-riscv64-linux-gnu libc6-dev-riscv64-cross mmdebstrap debian-archive-keyring".split(),
 }
-DISK_GB = {"x86": 8, "arm64": 4, "s390": 3}
+DISK_GB = {"x86": 8, "arm64": 4, "s390": 3, "riscv": 3}
 
 
 def ensure(arches, also=()):
@@ -34,8 +35,9 @@ def ensure(arches, also=()):
         _install(missing)
     _disk(arches)
     labroot.ensure(arches)
-    if "s390" in arches:
-        busybox.ensure("s390")
+    for arch in busybox.DEBIAN:
+        if arch in arches:
+            busybox.ensure(arch)
 
 
 def _installed(name):

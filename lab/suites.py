@@ -66,10 +66,10 @@ FAULTS = "faults"
 TORTURE = "x86-torture"
 HYPERCALLS = int(os.environ.get("HYPERCALLS") or 1000000)
 # Groups with suites that are asked for by name only.
-BY_NAME = (TORTURE, "s390-guests")
+BY_NAME = (TORTURE, "s390-guests", "riscv")
 
 # Minutes that each group may take, builds not counted.
-BUDGET = {"unit": 1, "x86": 10, "x86-guests": 4, "arm64": 10, "arm64-guests": 10, "s390": 2, "s390-guests": 3}
+BUDGET = {"unit": 1, "x86": 10, "x86-guests": 4, "arm64": 10, "arm64-guests": 10, "s390": 2, "s390-guests": 3, "riscv": 2}
 
 SUITES = (
     Suite("x86 directed yield", "x86", cmdline=pausefilter.cmdline("icount"), timeout=300, programs=(
@@ -124,6 +124,10 @@ SUITES = (
           files=guest_s390.files, programs=(
               Program("guest/storm", limit=300),
           )),
+    Suite("riscv WRS.NTO", "riscv", arch="riscv", memory="512M", timeout=120, programs=(
+        Program("riscv/directed_yield_test"),
+        Program("kvm_binary_stats_test"),
+    )),
     Suite("arm64 WFE traps and PV lock", "arm64", arch="arm64", timeout=240, cmdline=("kunit.enable=1",),
           kunit=("arm64_pvlock",), programs=(
         Program("aarch64/wfe_trap_test", limit=120),

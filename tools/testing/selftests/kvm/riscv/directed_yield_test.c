@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Directed yield: a vCPU that stalls with WRS.NTO gives way to the one that it
+ * waits for.
+ *
+ * All vCPUs share one CPU, so that of two that want to run one is preempted.
+ * What is asserted is what KVM says that it decided; the clock decides nothing.
+ */
+#include <pthread.h>
+#include <unistd.h>
+
+#include "directed_yield_stats.h"
+#include "kselftest.h"
+#include "kvm_util.h"
+#include "processor.h"
+#include "test_util.h"
+#include "ucall_common.h"
+
+#define NR_STALLS	100
+#define WORK		2000000UL
+
+#define SWITCH	"/sys/module/kvm/parameters/directed_yield"
+
+/* What the guest and the host share, and change while the other looks. */
+static struct shared {
+	u64 flag;
+	u64 go;
+	u64 count;
+	u64 stalls;
+} shared;
+
+/* WRS.NTO by its encoding, since not every assembler knows Zawrs. */
+static inline void stall(void)
+{
+	asm volatile(".4byte 0x00d00073" ::: "memory");
+}
+
+static void guest_counted(void)
+{
+	int i;
+
+	for (i = 0; i < NR_STALLS; i++)
+		stall();
+	GUEST_DONE();
+}
+
+static void guest_wait_for_flag(void)
+{
+	u64 n = 0;
+
+	WRITE_ONCE(shared.go, 1);
+	while (!READ_ONCE(shared.flag)) {
+		stall();
+		n++;
+	}
+	WRITE_ONCE(shared.stalls, n);
+	GUEST_DONE();
+}
+
+static void guest_work_and_set_flag(void)
+{
+	u64 i;
+
+	while (!READ_ONCE(shared.go))
+		WRITE_ONCE(shared.count, shared.count + 1);
+	for (i = 0; i < WORK; i++)
+		barrier();
+	WRITE_ONCE(shared.flag, 1);
+	GUEST_DONE();
+}
+
+static u64 vcpu_stat(struct kvm_vcpu *vcpu, const char *name)
+{
+	int fd = vcpu_get_stats_fd(vcpu);
+	u64 value = dy_read_stat(fd, name);
+
+	close(fd);
+	return value;
+}
+
+static void run_to_done(struct kvm_vcpu *vcpu)
+{
+	struct ucall uc;
+
+	vcpu_run(vcpu);
+	TEST_ASSERT(get_ucall(vcpu, &uc) == UCALL_DONE, "exit reason %u",
+		    vcpu->run->exit_reason);
+}
+
+static void *run_worker(void *vcpu)
+{
+	kvm_pin_this_task_to_pcpu(0);
+	run_to_done(vcpu);
+	return NULL;
+}
+
+static void set_switch(const char *value)
+{
+	FILE *file = fopen(SWITCH, "w");
+
+	TEST_ASSERT(file && fputs(value, file) > 0 && !fclose(file),
+		    "writing %s: %s", SWITCH, strerror(errno));
+}
+
+static void test_counted(void)
+{
+	struct kvm_vcpu *me;
+	struct kvm_vm *vm = vm_create_with_one_vcpu(&me, guest_counted);
+
+	run_to_done(me);
+	ksft_test_result(vcpu_stat(me, "wrs_exit_stat") == NR_STALLS &&
+			 vcpu_stat(me, "dy_exits") == NR_STALLS,
+			 "each WRS.NTO is a spin exit: %lu of %d\n",
+			 vcpu_stat(me, "dy_exits"), NR_STALLS);
+	ksft_test_result(vcpu_stat(me, "dy_no_candidate") == NR_STALLS &&
+			 !vcpu_stat(me, "dy_tried"),
+			 "alone, it finds nobody\n");
+	kvm_vm_free(vm);
+}
+
+static void test_spin(bool on)
+{
+	struct kvm_vcpu *me, *other;
+	pthread_t worker;
+	struct kvm_vm *vm;
+	struct shared *host;
+	u64 exits, tried, took_effect;
+
+	vm = vm_create(2);
+	me = vm_vcpu_add(vm, 0, guest_wait_for_flag);
+	other = vm_vcpu_add(vm, 1, guest_work_and_set_flag);
+	host = addr_gva2hva(vm, (vm_vaddr_t)&shared);
+
+	set_switch(on ? "Y" : "N");
+	TEST_ASSERT(!pthread_create(&worker, NULL, run_worker, other), "pthread_create");
+	while (!READ_ONCE(host->count))
+		usleep(1000);
+	run_to_done(me);
+	pthread_join(worker, NULL);
+	set_switch("Y");
+
+	exits = vcpu_stat(me, "dy_exits");
+	tried = vcpu_stat(me, "dy_tried");
+	took_effect = vcpu_stat(me, "dy_took_effect");
+	ksft_print_msg("stalls %lu exits %lu tried %lu took effect %lu\n",
+		       host->stalls, exits, tried, took_effect);
+	ksft_test_result(host->stalls && exits == host->stalls,
+			 "switched %s, a spinner's exits are counted, every one\n",
+			 on ? "on" : "off");
+	if (on)
+		ksft_test_result(tried && took_effect,
+				 "it yields to the vCPU that it waits for\n");
+	else
+		ksft_test_result(!tried, "and nothing is tried\n");
+	kvm_vm_free(vm);
+}
+
+int main(void)
+{
+	ksft_print_header();
+	ksft_set_plan(6);
+	kvm_pin_this_task_to_pcpu(0);
+
+	test_counted();
+	test_spin(true);
+	test_spin(false);
+
+	ksft_finished();
+}
