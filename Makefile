@@ -31,6 +31,8 @@ help:
 	@echo '  make check-x86-torture a Linux guest whose user space loses no register in a million hypercalls; HYPERCALLS=N'
 	@echo '  make check-s390-guests a Linux guest under KVM on s390; not part of check'
 	@echo '  make check-riscv       the tests of RISC-V; not part of check'
+	@echo '  make check-debug       the tests, and everything at once, on kernels with lockdep, KASAN and UBSAN, KCSAN'
+	@echo '  make soak              everything at once for long, and then nothing may be left; MINUTES=10'
 	@echo '  make check-unit        only the core in user space (no machine, under a minute)'
 	@echo '  make check-faults      breaks each rule of the core in turn, and expects its test to fail; not part of check'
 	@echo '  make baseline          record what the stock kernel does in upstream selftests (lab/baseline/)'
@@ -54,8 +56,11 @@ setup tree kernel shell check baseline series clean:
 demo bench bench-scan bench-hyperv sim:
 	$(Q)$(LAB) $@ $(ARGS)
 
+soak:
+	$(Q)$(LAB) check soak
+
 check-%:
 	$(Q)$(LAB) check $*
 
-.PHONY: help setup tree kernel shell check baseline series demo bench bench-scan bench-hyperv sim clean
+.PHONY: help setup tree kernel shell check baseline series demo bench bench-scan bench-hyperv sim soak clean
 .DEFAULT_GOAL := help

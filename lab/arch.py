@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What differs between the architectures when building kernels and programs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import paths
 import ui
@@ -18,14 +18,21 @@ class Arch:
     link: str               # how the selftests are linked
     must: tuple             # options without which the lab makes no sense
     machine: str = ""       # the compiler's option for what the emulator is, when programs are built
+    modules: tuple = ()     # KVM where it is modules, below the object directory, in the order to load them
+    flavour: str = ""       # of the kernel, see kernel.py
 
     @property
     def compiler(self):
         return self.cross + "gcc"
 
     @property
-    def config(self):
-        return paths.CONFIGS / f"{self.name}.config"
+    def label(self):
+        return "-".join(filter(None, (self.name, self.flavour)))
+
+    @property
+    def configs(self):
+        """The fragments of configuration that go on top of the base, in this order."""
+        return tuple(paths.CONFIGS / f"{part}.config" for part in (self.name, self.flavour) if part)
 
 
 COMMON = ("SMP", "VIRTUALIZATION", "KVM", "DEBUG_FS", "CGROUP_SCHED", "FAIR_GROUP_SCHED", "KUNIT")
@@ -33,7 +40,8 @@ STATIC = "-static -pthread -no-pie"
 
 ARCHES = {
     "x86": Arch("x86", "", "tinyconfig", "arch/x86/boot/bzImage", "x86_64", STATIC,
-                COMMON + ("KVM_AMD", "KVM_INTEL", "SERIAL_8250_CONSOLE", "BLK_DEV_INITRD")),
+                COMMON + ("KVM_AMD", "KVM_INTEL", "SERIAL_8250_CONSOLE", "BLK_DEV_INITRD"),
+                modules=("virt/lib/irqbypass.ko", "arch/x86/kvm/kvm.ko", "arch/x86/kvm/kvm-amd.ko")),
     "arm64": Arch("arm64", "aarch64-linux-gnu-", "allnoconfig", "arch/arm64/boot/Image", "aarch64", STATIC,
                   COMMON + ("PARAVIRT", "ARM_ARCH_TIMER_EVTSTREAM", "BLK_DEV_INITRD")),
     "s390": Arch("s390", "s390x-linux-gnu-", "tinyconfig", "arch/s390/boot/bzImage", "s390x",
@@ -43,8 +51,8 @@ ARCHES = {
 }
 
 
-def get(name):
-    """Return the Arch of that name, or a LabError that lists them."""
+def get(name, flavour=""):
+    """Return the Arch of that name, for a flavour of its kernel, or a LabError that lists them."""
     if name not in ARCHES:
         raise ui.LabError(f"ARCH={name} is not one of {', '.join(ARCHES)}", todo="for example ARCH=x86")
-    return ARCHES[name]
+    return replace(ARCHES[name], flavour=flavour)

@@ -96,7 +96,7 @@ def run(groups=None):
             report.end()
     images = {}
     for suite in suites.of_groups(wanted):
-        key = suite.arch, suite.stock
+        key = suite.arch, suite.stock, suite.flavour
         if key not in images:
             images[key] = _image(report, *key)
         report.suite(suite.group, suite.name)
@@ -109,12 +109,12 @@ def run(groups=None):
     return report.summary()
 
 
-def _image(report, arch, stock):
+def _image(report, arch, stock, flavour):
     """Build an architecture's image as a suite of its own, outside the budgets; None if that failed."""
-    title = f"stock {arch}" if stock else arch
+    title = " ".join(filter(None, ("stock" if stock else "", arch, flavour)))
     report.suite("builds", f"{title} build")
     try:
-        built = image.build(arch, stock=stock)
+        built = image.build(arch, stock=stock, flavour=flavour)
         report.add(ktap.Test(f"{title} kernel and programs build", ktap.PASS))
     except ui.LabError as error:
         report.add(ktap.Test(f"{title} kernel and programs build", ktap.FAIL, error.what.splitlines()[0],

@@ -19,8 +19,12 @@ class Image:
     paths: dict = None
 
 
-def build(arch="x86", stock=False, extra=None):
-    """Build everything and return the Image; extra: guest path -> host path of further files."""
-    built = kernel.build(arch, stock=stock)
+def build(arch="x86", stock=False, extra=None, flavour=""):
+    """Build everything and return the Image; extra: guest path -> host path of further files; flavour: of the kernel.
+
+    The kernel's modules are /modules/1.ko and so on, in the order to load them.
+    """
+    built = kernel.build(arch, stock=stock, flavour=flavour)
     found = programs.build(arch, suites.programs(arch))
-    return Image(built.image, initramfs.base(arch, found, extra), frozenset(found), found)
+    modules = {f"/modules/{number}.ko": module for number, module in enumerate(built.modules, 1)}
+    return Image(built.image, initramfs.base(arch, found, {**modules, **(extra or {})}), frozenset(found), found)

@@ -3,7 +3,8 @@
 
 The patched kernel is built in build/linux/out-ARCH. The stock kernel (untouched source plus the patches marked `Stock: yes`)
 is built in build/linux-stock/out-ARCH, and its image is kept in the cache under a key of source, configuration and
-compiler; a kept image is used only while its checksum holds.
+compiler; a kept image is used only while its checksum holds. A flavour is the patched kernel with a second fragment of
+configuration, lab/configs/FLAVOUR.config, which is the same for all architectures: for debugging, mostly.
 """
 
 import hashlib
@@ -26,36 +27,45 @@ RECIPE = "1"        # raise when a change here must rebuild what is cached
 
 @dataclass(frozen=True)
 class Kernel:
-    """A built kernel: its bootable image, and whether it is the stock one."""
+    """A built kernel: its bootable image, whether it is the stock one, and what it has as modules, in the order to load them."""
     arch: str
     image: Path
     stock: bool
+    modules: tuple = ()
 
 
-def build(name, stock=False, kernel_src=None):
+def build(name, stock=False, kernel_src=None, flavour=""):
     """Build the kernel for architecture `name` and return it as a Kernel; only what changed is compiled.
 
-    The image is one that later builds do not touch.
+    The files are ones that later builds do not touch.
     """
-    arch = arches.get(name)
+    arch = arches.get(name, flavour)
     with tree.hold(stock):
         directory = tree.make(stock, kernel_src=kernel_src)
         if stock:
             return Kernel(name, _stock(arch, directory), stock)
-        return Kernel(name, _keep(arch, _build(arch, directory, stock)), stock)
+        image = _build(arch, directory, stock)
+        modules = [paths.objects(arch.name, flavour=flavour) / name for name in _modules(arch)]
+        return Kernel(name, _keep(arch, image), stock, tuple(_keep(arch, module) for module in modules))
 
 
-def _keep(arch, image):
-    """Copy the image to build/images, named by its content; images of earlier days go."""
+def _modules(arch):
+    """What the flavour's configuration makes modules of, in the order to load them."""
+    text = "".join(path.read_text() for path in arch.configs)
+    return arch.modules if re.search(r"^CONFIG_KVM=m$", text, re.M) else ()
+
+
+def _keep(arch, file):
+    """Copy the file to build/images, named by its content; those of earlier days go."""
     folder = paths.BUILD / "images"
     folder.mkdir(exist_ok=True)
-    kept = folder / f"{arch.name}-{_sum(image)[:16]}"
-    for old in folder.glob(f"{arch.name}-*"):
+    kept = folder / f"{arch.label}-{file.stem}-{_sum(file)[:16]}"
+    for old in folder.glob(f"{arch.label}-*"):
         if old != kept and old.stat().st_mtime < time.time() - 86400:
             old.unlink(missing_ok=True)
     if not kept.exists():
         temporary = folder / f".{kept.name}.{os.getpid()}"
-        shutil.copyfile(image, temporary)
+        shutil.copyfile(file, temporary)
         temporary.replace(kept)
     return kept
 
@@ -89,7 +99,7 @@ def environment():
 
 def make(arch, directory, *targets, stock=False):
     """The argument vector of a kernel make in the tree `directory`."""
-    words = ["make", "-C", directory, f"O=out-{arch.name}", f"ARCH={arch.name}", f"-j{os.cpu_count()}",
+    words = ["make", "-C", directory, f"O=out-{arch.label}", f"ARCH={arch.name}", f"-j{os.cpu_count()}",
              f"CC=ccache {arch.compiler}", "HOSTCC=ccache gcc", f"LOCALVERSION={'-stock' if stock else '-dy'}"]
     if arch.cross:
         words.append(f"CROSS_COMPILE={arch.cross}")
@@ -100,33 +110,37 @@ def _build(arch, directory, stock):
     """Configure if needed, build; return the image."""
     if not shutil.which(arch.compiler) or not shutil.which("ccache"):
         raise ui.LabError(f"{arch.compiler} or ccache is missing", todo="run `make setup`")
-    label = f"{'stock ' if stock else ''}{arch.name} kernel"
-    suffix = f"{arch.name}{'-stock' if stock else ''}"
-    paths.objects(arch.name, stock).mkdir(exist_ok=True)
+    label = f"{'stock ' if stock else ''}{arch.label} kernel"
+    suffix = f"{arch.label}{'-stock' if stock else ''}"
+    out = paths.objects(arch.name, stock, arch.flavour)
+    out.mkdir(exist_ok=True)
     _configure(arch, directory, stock, label)
-    run.logged(make(arch, directory, Path(arch.image).name, stock=stock), paths.log(f"kernel-{suffix}"), label,
+    targets = [Path(arch.image).name] + ["modules"] * bool(_modules(arch))
+    run.logged(make(arch, directory, *targets, stock=stock), paths.log(f"kernel-{suffix}"), label,
                env=environment(), unit="objects", todo="correct the error; the build goes on where it stopped")
-    image = paths.objects(arch.name, stock) / arch.image
+    image = out / arch.image
     if not image.exists():
         raise ui.LabError(f"the build of the {label} left no {image}", log=paths.log(f"kernel-{suffix}"))
     return image
 
 
 def _configure(arch, directory, stock, label):
-    """Make .config from the base and the fragment, when either or any Kconfig file has changed since."""
-    out = paths.objects(arch.name, stock)
+    """Make .config from the base and the fragments, when any of them or any Kconfig file has changed since."""
+    out = paths.objects(arch.name, stock, arch.flavour)
+    fragment = "".join(path.read_text() for path in arch.configs)
     kconfig = [line for line in git.git(directory, "ls-tree", "-r", "HEAD").splitlines() if "Kconfig" in line.rpartition("/")[2]]
-    stamp = hashlib.sha256("\n".join([RECIPE, arch.base, arch.config.read_text(), *kconfig]).encode()).hexdigest()
+    stamp = hashlib.sha256("\n".join([RECIPE, arch.base, fragment, *kconfig]).encode()).hexdigest()
     stamp_file = out / ".lab-config"
     if (out / ".config").exists() and stamp_file.exists() and stamp_file.read_text() == stamp:
         return
-    log = paths.log(f"config-{arch.name}{'-stock' if stock else ''}")
+    log = paths.log(f"config-{arch.label}{'-stock' if stock else ''}")
+    (out / ".lab-fragment").write_text(fragment)
     if arch.base == "allnoconfig":
-        run.logged(["env", f"KCONFIG_ALLCONFIG={arch.config}", *make(arch, directory, "allnoconfig", stock=stock)], log,
+        run.logged(["env", f"KCONFIG_ALLCONFIG={out / '.lab-fragment'}", *make(arch, directory, "allnoconfig", stock=stock)], log,
                    f"{label}: configuration", env=environment())
     else:
         run.logged(make(arch, directory, arch.base, stock=stock), log, f"{label}: {arch.base}", env=environment())
-        merge = ["sh", directory / "scripts/kconfig/merge_config.sh", "-m", "-O", out, out / ".config", arch.config]
+        merge = ["sh", directory / "scripts/kconfig/merge_config.sh", "-m", "-O", out, out / ".config", out / ".lab-fragment"]
         run.output(merge, cwd=directory, env=environment())
         run.logged(make(arch, directory, "olddefconfig", stock=stock), log, f"{label}: configuration", env=environment())
     _verify(arch, (out / ".config").read_text(), log)
@@ -134,26 +148,25 @@ def _configure(arch, directory, stock, label):
 
 
 def _verify(arch, config, log):
-    """Every line of the fragment must have taken effect: warn; an error for what the lab cannot do without."""
+    """Every line of the fragments must have taken effect: warn; an error for what the lab cannot do without."""
     have = dict(re.findall(r"^CONFIG_(\w+)=(.*)$", config, re.M))
-    lost = []
-    for line in arch.config.read_text().splitlines():
-        unset = re.match(r"# CONFIG_(\w+) is not set", line)
-        match = re.match(r"CONFIG_(\w+)=(.*)", line)
-        name, value = (unset[1], "n") if unset else (match[1], match[2]) if match else (None, None)
-        if name and have.get(name, "n" if value == "n" else None) != value:
-            lost.append(f"{name}={value} (is {have.get(name, 'not set')})")
-    missing = [name for name in arch.must if have.get(name) != "y"]
+    wanted = {}
+    for line in "\n".join(path.read_text() for path in arch.configs).splitlines():
+        if match := re.match(r"# CONFIG_(\w+) is not set|CONFIG_(\w+)=(.*)", line):
+            wanted[match[1] or match[2]] = match[3] or "n"
+    lost = [f"{name}={value} (is {have.get(name, 'not set')})" for name, value in wanted.items()
+            if have.get(name, "n" if value == "n" else None) != value]
+    missing = [name for name in arch.must if have.get(name) not in ("y", "m")]
     if missing:
         raise ui.LabError(f"the {arch.name} configuration lacks {', '.join(missing)}", log=log,
-                          todo=f"see {arch.config}; options that did not take effect: {', '.join(lost)}")
+                          todo=f"see {' '.join(map(str, arch.configs))}; options that did not take effect: {', '.join(lost)}")
     if lost:
-        ui.note(f"  warning: options of {arch.config.name} without effect: {', '.join(lost)}")
+        ui.note(f"  warning: options for {arch.label} without effect: {', '.join(lost)}")
 
 
 def _stock_key(arch, directory):
     """What the stock image depends on."""
-    parts = [RECIPE, arch.name, arch.base, git.git(directory, "rev-parse", "HEAD^{tree}"), arch.config.read_text(),
+    parts = [RECIPE, arch.name, arch.base, git.git(directory, "rev-parse", "HEAD^{tree}"), *(path.read_text() for path in arch.configs),
              run.output([arch.compiler, "--version"]), run.output([arch.cross + "ld", "--version"])]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
 

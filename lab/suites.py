@@ -2,12 +2,13 @@
 """The suites that `make check` runs. To add a test: add its program here, or a Suite if it needs a boot of its own."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import guest
 import guest_s390
 import nested
 import pausefilter
+import storm
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Suite:
     stock kernel does (lab/baseline/); prepare: shell commands before the first program; kunit: KUnit suites to report.
     emulator: one other than the architecture's usual; cpu: the emulated CPU's model, where there is a choice.
     files: called with the Image, returns more files for the machine, guest path -> content; programs may be among them.
-    stock: the machine runs the stock kernel; semihosting: see machine.Boot.
+    stock: the machine runs the stock kernel; flavour: of the kernel, see kernel.py; semihosting: see machine.Boot.
     """
     name: str
     group: str
@@ -50,6 +51,7 @@ class Suite:
     emulator: str = None
     cpu: str = None
     stock: bool = False
+    flavour: str = ""
     semihosting: bool = False
 
 
@@ -65,8 +67,10 @@ FAULTS = "faults"
 # The group that takes $HYPERCALLS hypercalls of a Linux guest, by name only.
 TORTURE = "x86-torture"
 HYPERCALLS = int(os.environ.get("HYPERCALLS") or 1000000)
+# Groups on kernels of the flavours for debugging.
+DEBUG, SOAK = "debug", "soak"
 # Groups with suites that are asked for by name only.
-BY_NAME = (TORTURE, "s390-guests", "riscv")
+BY_NAME = (TORTURE, "s390-guests", "riscv", DEBUG, SOAK)
 
 # Minutes that each group may take, builds not counted.
 BUDGET = {"unit": 1, "x86": 10, "x86-guests": 4, "arm64": 10, "arm64-guests": 10, "s390": 2, "s390-guests": 3, "riscv": 2}
@@ -189,8 +193,37 @@ SUITES = (
     )),
 )
 
+
+
+def _debug(flavour, groups, suites, **others):
+    """These groups' suites on a kernel of a debugging flavour, on which everything takes longer."""
+    for suite in suites:
+        if suite.group in groups:
+            yield replace(suite, name=f"{suite.name}, {flavour}", group=DEBUG, flavour=flavour, timeout=6 * suite.timeout, **others,
+                          programs=tuple(replace(program, limit=6 * program.limit) for program in suite.programs))
+
+
+def _storm(name, group, flavour, seconds, **others):
+    """A boot for the storm of lab/storm/."""
+    others = {"cmdline": pausefilter.cmdline("mttcg"), **others}
+    return Suite(name, group, flavour=flavour, smp=2, mode="mttcg", memory="1536M", timeout=4 * seconds + 600, files=storm.files,
+                 programs=(Program("storm", f"{seconds}{' leaks' if flavour == SOAK else ''}", limit=3 * seconds + 400),), **others)
+
+
+SUITES += (
+    *_debug("lockdep", ("x86", "arm64"), SUITES),
+    *_debug("kasan", ("x86",), SUITES),
+    *_debug("kcsan", ("x86",), [suite for suite in SUITES if suite.smp > 1], prepare=storm.OUR_RACES),
+    *(_storm(f"x86 storm, {flavour}", DEBUG, flavour, 60) for flavour in ("lockdep", "kasan")),
+    _storm("x86 storm, kcsan", DEBUG, "kcsan", 60, prepare=storm.OUR_RACES),
+    # Where KVM is modules, these take the parameters from who loads them.
+    _storm("x86 soak", SOAK, "soak", storm.soak_seconds(), cmdline=(), prepare="\n".join((
+        "insmod /modules/1.ko", "insmod /modules/2.ko",
+        "insmod /modules/3.ko " + " ".join(word.partition(".")[2] for word in pausefilter.cmdline("mttcg"))))),
+)
+
 # Programs that are in the images for shells, the demo and measurements, besides those of the suites.
-TOOLS = {"x86": ("directed_yield_load", "x86_64/hyperv_guest_fpu_test", "x86_64/hyperv_xmm_cost"), "arm64": (), "s390": ()}
+TOOLS = {"x86": ("directed_yield_load", "memslot_modification_stress_test", "x86_64/hyperv_guest_fpu_test", "x86_64/hyperv_xmm_cost"), "arm64": (), "s390": ()}
 
 
 def programs(arch):
