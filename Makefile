@@ -38,9 +38,11 @@ help:
 	@echo '  make baseline          record what the stock kernel does in upstream selftests (lab/baseline/)'
 	@echo '  make bench             the whole matrix of measurements; ARCH=arm64: Linux guests that contend on sleeping locks'
 	@echo '  make bench-scan        what one spin exit costs with up to 4096 vCPUs, on the host'
+	@echo '  make bench-host        directed yield off and on, on this machine or any other with KVM and a kernel with the series'
 	@echo '  make bench-hyperv      what Hyper-V hypercalls cost, input in memory and in XMM registers'
 	@echo '  make sim               the core on simulated hosts of 8 to 512 CPUs; compared with the lab first'
 	@echo '  make series            the series as mails with a cover letter, in build/series, signed off by you'
+	@echo '  make deb               Debian packages of the kernel; CONFIG=file, default: the running one, loaded modules only'
 	@echo '  make clean             delete build/ (the cache in ~/.cache/directed-yield stays)'
 	@echo
 	@echo 'Variables:'
@@ -50,10 +52,10 @@ help:
 	@echo '  FORCE=1                make tree: drop local changes in build/linux (they are saved in a ref)'
 	@echo '  V=1                    show the commands'
 
-setup tree kernel shell check baseline series clean:
+setup tree kernel shell check baseline series deb clean:
 	$(Q)$(LAB) $@
 
-demo bench bench-scan bench-hyperv sim:
+demo bench bench-host bench-scan bench-hyperv sim:
 	$(Q)$(LAB) $@ $(ARGS)
 
 soak:
@@ -62,5 +64,5 @@ soak:
 check-%:
 	$(Q)$(LAB) check $*
 
-.PHONY: help setup tree kernel shell check baseline series demo bench bench-scan bench-hyperv sim soak clean
+.PHONY: help setup tree kernel shell check baseline series deb demo bench bench-host bench-scan bench-hyperv sim soak clean
 .DEFAULT_GOAL := help

@@ -89,6 +89,13 @@ def series(options):
     return mail.main(options.rest)
 
 
+def deb(options):
+    """build Debian packages of the patched kernel"""
+    import deb as module
+    _ready("x86", also=module.PACKAGES)
+    return module.main(options.rest)
+
+
 def other(options):
     """dispatch to a module of the same name"""
     name = MODULES.get(options.command, options.command)
@@ -107,9 +114,9 @@ def clean(options):
 
 
 COMMANDS = {"setup": setup, "tree": tree, "kernel": kernel, "shell": shell, "check": check, "baseline": baseline,
-            "series": series,
-            "demo": other, "bench": other, "bench-scan": other, "bench-hyperv": other, "sim": other, "clean": clean}
-MODULES = {"bench-scan": "scan", "bench-hyperv": "hyperv"}
+            "series": series, "deb": deb,
+            "demo": other, "bench": other, "bench-scan": other, "bench-hyperv": other, "bench-host": other, "sim": other, "clean": clean}
+MODULES = {"bench-scan": "scan", "bench-host": "bench_host", "bench-hyperv": "hyperv"}
 
 
 def parse(argv):

@@ -4,6 +4,7 @@
 import os
 from dataclasses import dataclass, replace
 
+import bench_host
 import guest
 import guest_s390
 import nested
@@ -88,6 +89,11 @@ SUITES = (
     )),
     Suite("x86 directed yield, 2 CPUs", "x86", smp=2, mode="mttcg", cmdline=pausefilter.cmdline("mttcg"), timeout=240, programs=(
         Program("x86_64/directed_yield_stress_test", limit=120),
+    )),
+    # It prints numbers, which nobody judges: that it runs to its end and puts the parameters back.
+    Suite("x86 benchmark for hosts", "x86", cmdline=pausefilter.cmdline("icount"), timeout=300, files=bench_host.files,
+          prepare="export SIZES='--iterations=100 --critical=10000 --noncritical=10000'", programs=(
+        Program("host/bench-host", "1", limit=200),
     )),
     Suite("x86 Hyper-V hypercalls", "x86", timeout=600, kunit=("hyperv_xmm",), programs=(
         Program("x86_64/hyperv_xmm_input_test", limit=240),
