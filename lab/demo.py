@@ -78,13 +78,15 @@ def main(args):
     parser = argparse.ArgumentParser(prog="make demo", description="Stock next to patched, in one table.")
     parser.add_argument("--seeds", type=int, default=20, help="of each deterministic row (default 20)")
     parser.add_argument("--repeats", type=int, default=10, help="boots of each kernel for the concurrent rows (default 10)")
-    parser.add_argument("--rows", action="append", metavar="PATTERN", help="only rows that match, for example 'libvirt-*'")
+    parser.add_argument("--rows", action="append", metavar="PATTERN", help="these rows, also such that only `make bench` has, for example 'flat-*-4'")
     parser.add_argument("--repeat", action="store_true", help="run the deterministic rows twice and compare the numbers")
     options = parser.parse_args(args)
-    chosen = [row for row in rows.demo()
-              if not options.rows or any(fnmatch.fnmatch(row.key, pattern) for pattern in options.rows)]
-    if not chosen:
-        raise ui.LabError("no row matches", todo="the rows are: " + ", ".join(row.key for row in rows.demo()))
+    chosen = rows.demo()
+    if options.rows:
+        known = list(dict.fromkeys(rows.demo() + rows.matrix()))
+        chosen = [row for row in known if any(fnmatch.fnmatch(row.key, pattern) for pattern in options.rows)]
+        if not chosen:
+            raise ui.LabError("no row matches", todo="the rows are: " + ", ".join(row.key for row in known))
     svg.require()
     start = time.monotonic()
     variants = [bench.STOCK, bench.PATCHED]

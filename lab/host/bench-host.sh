@@ -72,16 +72,25 @@ printf '%-44s %-28s %-28s %-28s %s\n' "" off on "on, without scheduler" "off / o
 row() {
 	text=$1
 	shift
-	rm -f $out/ns.*
+	rm -f $out/ns.* $out/run.*
 	n=0
 	while [ $n -lt $repeats ]; do
 		n=$((n + 1))
 		for variant in $variants; do
 			set_variant $variant
-			"$load" --cpus=$cpus --seed=$n $sizes "$@" > $out/run 2>&1 || { cat $out/run >&2; exit 1; }
-			sed -n 's/^DYLOAD .* time_ns=\([0-9]*\) .*/\1/p' $out/run >> $out/ns.$variant
+			"$load" --cpus=$cpus --seed=$n $sizes "$@" > $out/run.$variant 2>&1 ||
+				grep -q "not reported: no spin exit" $out/run.$variant || { cat $out/run.$variant >&2; exit 1; }
+		done
+		# Where nobody spun with one variant there is nothing to compare.
+		grep -q "not reported" $out/run.* && continue
+		for variant in $variants; do
+			sed -n 's/^DYLOAD .* time_ns=\([0-9]*\) .*/\1/p' $out/run.$variant >> $out/ns.$variant
 		done
 	done
+	if [ ! -e $out/ns.on ]; then
+		printf '%-44s %s\n' "$text" "nobody spun"
+		return
+	fi
 	without=-
 	[ ! -e $out/ns.without ] || without=$(ms without)
 	printf '%-44s %-28s %-28s %-28s %s\n' "$text" "$(ms off)" "$(ms on)" "$without" \
