@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The statistics of vCPUs that tell what directed yield did.
+ * The statistics of vCPUs that tell what directed yield did, and its switch.
  */
 #ifndef SELFTEST_KVM_DIRECTED_YIELD_STATS_H
 #define SELFTEST_KVM_DIRECTED_YIELD_STATS_H
 
 #include "kvm_util.h"
 #include "test_util.h"
+
+/* The host's switch. */
+#define DY_SWITCH	"/sys/module/kvm/parameters/directed_yield"
 
 /*
  * Statistics of a vCPU, by the names that KVM gives them.  Not every kernel and

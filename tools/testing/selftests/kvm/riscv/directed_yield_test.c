@@ -16,58 +16,18 @@
 #include "test_util.h"
 #include "ucall_common.h"
 
-#define NR_STALLS	100
-#define WORK		2000000UL
-
-#define SWITCH	"/sys/module/kvm/parameters/directed_yield"
-
-/* What the guest and the host share, and change while the other looks. */
-static struct shared {
-	u64 flag;
-	u64 go;
-	u64 count;
-	u64 stalls;
-} shared;
-
 /* WRS.NTO by its encoding, since not every assembler knows Zawrs. */
-static inline void stall(void)
+static inline void dy_guest_hint(void)
 {
 	asm volatile(".4byte 0x00d00073" ::: "memory");
 }
 
-static void guest_counted(void)
+static inline void dy_guest_end(void)
 {
-	int i;
-
-	for (i = 0; i < NR_STALLS; i++)
-		stall();
 	GUEST_DONE();
 }
 
-static void guest_wait_for_flag(void)
-{
-	u64 n = 0;
-
-	WRITE_ONCE(shared.go, 1);
-	while (!READ_ONCE(shared.flag)) {
-		stall();
-		n++;
-	}
-	WRITE_ONCE(shared.stalls, n);
-	GUEST_DONE();
-}
-
-static void guest_work_and_set_flag(void)
-{
-	u64 i;
-
-	while (!READ_ONCE(shared.go))
-		WRITE_ONCE(shared.count, shared.count + 1);
-	for (i = 0; i < WORK; i++)
-		barrier();
-	WRITE_ONCE(shared.flag, 1);
-	GUEST_DONE();
-}
+#include "directed_yield_wait.h"
 
 static u64 vcpu_stat(struct kvm_vcpu *vcpu, const char *name)
 {
@@ -94,25 +54,17 @@ static void *run_worker(void *vcpu)
 	return NULL;
 }
 
-static void set_switch(const char *value)
-{
-	FILE *file = fopen(SWITCH, "w");
-
-	TEST_ASSERT(file && fputs(value, file) > 0 && !fclose(file),
-		    "writing %s: %s", SWITCH, strerror(errno));
-}
-
 static void test_counted(void)
 {
 	struct kvm_vcpu *me;
-	struct kvm_vm *vm = vm_create_with_one_vcpu(&me, guest_counted);
+	struct kvm_vm *vm = vm_create_with_one_vcpu(&me, dy_guest_counted);
 
 	run_to_done(me);
-	ksft_test_result(vcpu_stat(me, "wrs_exit_stat") == NR_STALLS &&
-			 vcpu_stat(me, "dy_exits") == NR_STALLS,
+	ksft_test_result(vcpu_stat(me, "wrs_exit_stat") == DY_NR_HINTS &&
+			 vcpu_stat(me, "dy_exits") == DY_NR_HINTS,
 			 "each WRS.NTO is a spin exit: %lu of %d\n",
-			 vcpu_stat(me, "dy_exits"), NR_STALLS);
-	ksft_test_result(vcpu_stat(me, "dy_no_candidate") == NR_STALLS &&
+			 vcpu_stat(me, "dy_exits"), DY_NR_HINTS);
+	ksft_test_result(vcpu_stat(me, "dy_no_candidate") == DY_NR_HINTS &&
 			 !vcpu_stat(me, "dy_tried"),
 			 "alone, it finds nobody\n");
 	kvm_vm_free(vm);
@@ -123,28 +75,28 @@ static void test_spin(bool on)
 	struct kvm_vcpu *me, *other;
 	pthread_t worker;
 	struct kvm_vm *vm;
-	struct shared *host;
+	struct dy_wait *host;
 	u64 exits, tried, took_effect;
 
 	vm = vm_create(2);
-	me = vm_vcpu_add(vm, 0, guest_wait_for_flag);
-	other = vm_vcpu_add(vm, 1, guest_work_and_set_flag);
-	host = addr_gva2hva(vm, (vm_vaddr_t)&shared);
+	me = vm_vcpu_add(vm, 0, dy_guest_wait_for_flag);
+	other = vm_vcpu_add(vm, 1, dy_guest_work_and_set_flag);
+	host = addr_gva2hva(vm, (vm_vaddr_t)&dy_wait);
 
-	set_switch(on ? "Y" : "N");
+	dy_set_switch(on ? "Y" : "N");
 	TEST_ASSERT(!pthread_create(&worker, NULL, run_worker, other), "pthread_create");
 	while (!READ_ONCE(host->count))
 		usleep(1000);
 	run_to_done(me);
 	pthread_join(worker, NULL);
-	set_switch("Y");
+	dy_set_switch("Y");
 
 	exits = vcpu_stat(me, "dy_exits");
 	tried = vcpu_stat(me, "dy_tried");
 	took_effect = vcpu_stat(me, "dy_took_effect");
 	ksft_print_msg("stalls %lu exits %lu tried %lu took effect %lu\n",
-		       host->stalls, exits, tried, took_effect);
-	ksft_test_result(host->stalls && exits == host->stalls,
+		       host->hints, exits, tried, took_effect);
+	ksft_test_result(host->hints && exits == host->hints,
 			 "switched %s, a spinner's exits are counted, every one\n",
 			 on ? "on" : "off");
 	if (on)

@@ -25,8 +25,6 @@
 #define ROUNDS			20
 /* How many of them may be disturbed. */
 #define DISTURBED		5
-#define NR_DIAGS		100
-#define WORK			2000000UL
 
 #define LC_EXT_NEW_PSW		0x1b0
 #define LC_PGM_CODE		0x8e
@@ -48,17 +46,11 @@
 #define STACK_SIZE		0x10000UL
 #define STACK_FRAME		160
 
-#define SWITCH	"/sys/module/kvm/parameters/directed_yield"
-
-/* What the guest and the host share, and change while the other looks. */
+/* The same as struct dy_wait, of guests that do other things. */
 struct shared {
-	u64 flag;
-	u64 go;
-	u64 count;
 	u64 signal;
 	u64 target;
 	u64 survived;
-	u64 diags;
 };
 
 static struct shared shared;
@@ -107,44 +99,22 @@ asm(".pushsection .text\n"
 	"	lpswe	0x130(%r0)\n"
 	".popsection\n");
 
-static void guest_counted(void)
+static inline void dy_guest_hint(void)
 {
-	int i;
+	diag44();
+}
 
-	for (i = 0; i < NR_DIAGS; i++)
-		diag44();
+static inline void dy_guest_end(void)
+{
 	exit_to_host();
 }
 
-static void guest_wait_for_flag(void)
-{
-	u64 n = 0;
-
-	WRITE_ONCE(shared.go, 1);
-	while (!READ_ONCE(shared.flag)) {
-		diag44();
-		n++;
-	}
-	WRITE_ONCE(shared.diags, n);
-	exit_to_host();
-}
-
-static void guest_work_and_set_flag(void)
-{
-	u64 i;
-
-	while (!READ_ONCE(shared.go))
-		WRITE_ONCE(shared.count, shared.count + 1);
-	for (i = 0; i < WORK; i++)
-		barrier();
-	WRITE_ONCE(shared.flag, 1);
-	exit_to_host();
-}
+#include "directed_yield_wait.h"
 
 static void guest_spin(void)
 {
 	for (;;)
-		WRITE_ONCE(shared.count, shared.count + 1);
+		WRITE_ONCE(dy_wait.count, dy_wait.count + 1);
 }
 
 static void guest_spin_in_problem_state(void)
@@ -173,7 +143,7 @@ static void guest_9c(void)
 	int i;
 
 	for (;;) {
-		for (i = 0; i < NR_DIAGS; i++)
+		for (i = 0; i < DY_NR_HINTS; i++)
 			diag9c(READ_ONCE(shared.target));
 		exit_to_host();
 	}
@@ -209,6 +179,7 @@ static void guest_problem_state(void)
 /* On the host */
 
 static struct shared *host;
+static struct dy_wait *host_wait;
 static u32 *host_interrupts;
 
 /* Opened before the vCPUs run, since the ioctl waits until they don't. */
@@ -262,6 +233,7 @@ static struct kvm_vm *make_vm(struct kvm_vcpu **vcpus, int n, void *code0,
 				    GUEST_MEMORY / PAGE_SIZE, 0);
 	memset(addr_gpa2hva(vm, 0), 0, GUEST_MEMORY);
 	memset(&shared, 0, sizeof(shared));
+	memset(&dy_wait, 0, sizeof(dy_wait));
 	memcpy(addr_gpa2hva(vm, (u64)__executable_start), __executable_start,
 	       end - __executable_start);
 
@@ -291,6 +263,7 @@ static struct kvm_vm *make_vm(struct kvm_vcpu **vcpus, int n, void *code0,
 	}
 
 	host = addr_gpa2hva(vm, (u64)&shared);
+	host_wait = addr_gpa2hva(vm, (u64)&dy_wait);
 	host_interrupts = addr_gpa2hva(vm, (u64)&ext_interrupts);
 	return vm;
 }
@@ -347,14 +320,14 @@ static void wait_for_change(u64 *value)
 static void test_counted(void)
 {
 	struct kvm_vcpu *vcpu;
-	struct kvm_vm *vm = make_vm(&vcpu, 1, guest_counted, NULL);
+	struct kvm_vm *vm = make_vm(&vcpu, 1, dy_guest_counted, NULL);
 
 	run_to_exit(vcpu);
-	ksft_test_result(vcpu_stat(vcpu, "instruction_diagnose_44") == NR_DIAGS &&
-			 vcpu_stat(vcpu, "dy_exits") == NR_DIAGS,
+	ksft_test_result(vcpu_stat(vcpu, "instruction_diagnose_44") == DY_NR_HINTS &&
+			 vcpu_stat(vcpu, "dy_exits") == DY_NR_HINTS,
 			 "each diag 0x44 is a spin exit: %lu of %d\n",
-			 vcpu_stat(vcpu, "dy_exits"), NR_DIAGS);
-	ksft_test_result(vcpu_stat(vcpu, "dy_no_candidate") == NR_DIAGS &&
+			 vcpu_stat(vcpu, "dy_exits"), DY_NR_HINTS);
+	ksft_test_result(vcpu_stat(vcpu, "dy_no_candidate") == DY_NR_HINTS &&
 			 !vcpu_stat(vcpu, "dy_tried"),
 			 "alone, it finds nobody\n");
 	free_vm(vm, 1);
@@ -363,20 +336,21 @@ static void test_counted(void)
 static void test_spin(void)
 {
 	struct kvm_vcpu *vcpus[NR_VCPUS], *me;
-	struct kvm_vm *vm = make_vm(vcpus, NR_VCPUS, guest_wait_for_flag,
-				    guest_work_and_set_flag);
+	struct kvm_vm *vm = make_vm(vcpus, NR_VCPUS, dy_guest_wait_for_flag,
+				    dy_guest_work_and_set_flag);
 	struct runner worker;
 
 	me = vcpus[0];
 	start(&worker, vcpus[1], 0, SCHED_OTHER);
-	wait_for_change(&host->count);
+	wait_for_change(&host_wait->count);
 	run_to_exit(me);
 	pthread_join(worker.thread, NULL);
 
 	ksft_print_msg("exits %lu tried %lu took effect %lu\n",
 		       vcpu_stat(me, "dy_exits"), vcpu_stat(me, "dy_tried"),
 		       vcpu_stat(me, "dy_took_effect"));
-	ksft_test_result(host->diags && vcpu_stat(me, "dy_exits") == host->diags,
+	ksft_test_result(host_wait->hints &&
+			 vcpu_stat(me, "dy_exits") == host_wait->hints,
 			 "a spinner's exits are counted, every one\n");
 	ksft_test_result(vcpu_stat(me, "dy_tried") && vcpu_stat(me, "dy_took_effect"),
 			 "it yields to the vCPU that it waits for\n");
@@ -395,7 +369,7 @@ static void test_problem_state(void)
 
 	me = vcpus[0];
 	start(&spinner, vcpus[1], 0, SCHED_OTHER);
-	wait_for_change(&host->count);
+	wait_for_change(&host_wait->count);
 
 	for (i = 0; i < 2; i++) {
 		run_to_exit(me);
@@ -426,7 +400,7 @@ static void test_signal(const char *who, void *code, bool sleeps)
 	/* A thread of SCHED_BATCH does not preempt the one that wakes it up. */
 	start(&other, vcpus[1], 0, SCHED_BATCH);
 	if (!sleeps)
-		wait_for_change(&host->count);
+		wait_for_change(&host_wait->count);
 
 	for (i = 1; i <= ROUNDS; i++) {
 		while (sleeps && !vcpu_stat(vcpus[1], "blocking"))
@@ -477,17 +451,17 @@ static void test_9c(void)
 
 	me = vcpus[0];
 	start(&other, vcpus[1], 0, SCHED_OTHER);
-	wait_for_change(&host->count);
+	wait_for_change(&host_wait->count);
 
-	ksft_test_result(ignored(me, 0) == NR_DIAGS, "diag 0x9c to self is ignored\n");
-	ksft_test_result(ignored(me, 7) == NR_DIAGS &&
-			 ignored(me, -1) == NR_DIAGS,
+	ksft_test_result(ignored(me, 0) == DY_NR_HINTS, "diag 0x9c to self is ignored\n");
+	ksft_test_result(ignored(me, 7) == DY_NR_HINTS &&
+			 ignored(me, -1) == DY_NR_HINTS,
 			 "diag 0x9c to a missing vCPU is ignored\n");
 	n = ignored(me, 1);
-	ksft_test_result(n <= NR_DIAGS / 2,
+	ksft_test_result(n <= DY_NR_HINTS / 2,
 			 "diag 0x9c to a preempted vCPU yields to it: %lu of %d ignored\n",
-			 n, NR_DIAGS);
-	ksft_test_result(vcpu_stat(me, "instruction_diagnose_9c") == 4 * NR_DIAGS &&
+			 n, DY_NR_HINTS);
+	ksft_test_result(vcpu_stat(me, "instruction_diagnose_9c") == 4 * DY_NR_HINTS &&
 			 !vcpu_stat(me, "dy_exits"),
 			 "diag 0x9c is no spin exit\n");
 	stop(&other);
@@ -503,21 +477,13 @@ static void test_9c_running(void)
 
 	me = vcpus[0];
 	start(&other, vcpus[1], 1, SCHED_OTHER);
-	wait_for_change(&host->count);
+	wait_for_change(&host_wait->count);
 	n = ignored(me, 1);
-	ksft_test_result(n >= NR_DIAGS * 9 / 10 && !vcpu_stat(me, "diag_9c_forward"),
+	ksft_test_result(n >= DY_NR_HINTS * 9 / 10 && !vcpu_stat(me, "diag_9c_forward"),
 			 "diag 0x9c to a running vCPU is ignored: %lu of %d\n",
-			 n, NR_DIAGS);
+			 n, DY_NR_HINTS);
 	stop(&other);
 	free_vm(vm, NR_VCPUS);
-}
-
-static void set_switch(const char *value)
-{
-	FILE *file = fopen(SWITCH, "w");
-
-	TEST_ASSERT(file && fputs(value, file) > 0 && !fclose(file),
-		    "writing %s: %s", SWITCH, strerror(errno));
 }
 
 static void test_switched_off(void)
@@ -529,12 +495,12 @@ static void test_switched_off(void)
 
 	me = vcpus[0];
 	start(&other, vcpus[1], 0, SCHED_OTHER);
-	wait_for_change(&host->count);
+	wait_for_change(&host_wait->count);
 
-	set_switch("N");
+	dy_set_switch("N");
 	for (i = 0; i < ROUNDS; i++)
 		run_to_exit(me);
-	set_switch("Y");
+	dy_set_switch("Y");
 	ksft_test_result(vcpu_stat(me, "dy_exits") == ROUNDS && !vcpu_stat(me, "dy_tried"),
 			 "switched off, exits are counted and nothing is tried\n");
 	for (i = 0; i < ROUNDS; i++)

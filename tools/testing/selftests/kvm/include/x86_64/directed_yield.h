@@ -747,8 +747,6 @@ static inline int dy_trace_yields(struct dy_event **evs)
 
 /* Preconditions ---------------------------------------------------------- */
 
-#define DY_SWITCH	"/sys/module/kvm/parameters/directed_yield"
-
 /* Skip the whole test unless the kernel has directed yield as tested here. */
 static inline void dy_require_core(void)
 {
