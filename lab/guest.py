@@ -11,6 +11,7 @@ from pathlib import Path
 import initramfs
 import kernel
 import paths
+import programs
 import run
 import ui
 
@@ -57,12 +58,7 @@ def first_migration(image):
 
 def compiled(name):
     """Compile a C program of lab/guest for arm64; return its path."""
-    source, target = SCRIPTS / f"{name}.c", paths.BUILD / "programs" / "arm64" / name
-    if not target.exists() or target.stat().st_mtime < source.stat().st_mtime:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        run.output(["aarch64-linux-gnu-gcc", "-O2", "-Wall", "-Wextra", "-Wno-unused-parameter", "-static", "-s", "-pthread",
-                    "-o", target, source])
-    return target
+    return programs.compiled("arm64", SCRIPTS / f"{name}.c")
 
 
 def paths_of(kernel, extra=None):

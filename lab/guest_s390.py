@@ -4,11 +4,9 @@
 QEMU for s390 does not run there: the emulated machine is a z10.
 """
 
-import arch as arches
 import guest
 import initramfs
-import paths
-import run
+import programs
 
 FOLDER = guest.SCRIPTS / "s390"
 # What the guest does. The work is what a boot of some seconds allows.
@@ -21,19 +19,8 @@ exit 0
 
 def files(image):
     """Files for the machine, its path -> content; for Suite.files."""
-    inner = initramfs.Job(STORM, {"/bin/load": _compiled(guest.SCRIPTS / "load.c").read_bytes()})
+    inner = initramfs.Job(STORM, {"/bin/load": programs.compiled("s390", guest.SCRIPTS / "load.c").read_bytes()})
     initrd = initramfs.with_job(initramfs.base("s390", {}), inner, "guest-s390")
-    found = {"/bin/vmm": _compiled(FOLDER / "vmm.c"), "/guest/Image": image.kernel, "/guest/initrd": initrd}
+    found = {"/bin/vmm": programs.compiled("s390", FOLDER / "vmm.c"), "/guest/Image": image.kernel, "/guest/initrd": initrd}
     found.update({f"/tests/guest/{path.stem}": path for path in FOLDER.glob("*.sh")})
     return {name: path.read_bytes() for name, path in found.items()}
-
-
-def _compiled(source):
-    """Compile a C program for the emulated machine, with the headers of the kernel that was built; return its path."""
-    arch = arches.get("s390")
-    target = paths.BUILD / "programs" / "s390" / source.stem
-    if not target.exists() or target.stat().st_mtime < source.stat().st_mtime:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        run.output([arch.compiler, arch.machine, "-O2", "-Wall", "-Wextra", "-Wno-unused-parameter", *arch.link.split(), "-s",
-                    "-isystem", paths.objects("s390") / "usr/include", "-o", target, source])
-    return target

@@ -49,6 +49,18 @@ def _build(arch, directory, programs):
     return {program: _strip(arch, out, program) for program in there}
 
 
+def compiled(name, source):
+    """Compile a C program of the lab's own for architecture `name`, with the headers of the kernel that was built; return its
+    path."""
+    arch = arches.get(name)
+    target = paths.BUILD / "programs" / name / source.stem
+    if not target.exists() or target.stat().st_mtime < source.stat().st_mtime:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        run.output([arch.compiler, *arch.machine.split(), "-O2", "-Wall", "-Wextra", "-Wno-unused-parameter", *arch.link.split(),
+                    "-s", "-isystem", paths.objects(name) / "usr/include", "-o", target, source])
+    return target
+
+
 def _has(directory, arch, program):
     folder = directory / SELFTESTS
     if not any((folder / f"{program}{suffix}").exists() for suffix in (".c", ".S")):
