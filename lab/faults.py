@@ -182,7 +182,7 @@ def check(report):
 
 def _build():
     targets = [OUTPUT / FLAVOUR[program] / program for program in PROGRAMS]
-    run.output(["make", "-s", "-j2", *unit.make(f"OUTPUT={OUTPUT}", f"CORE_FOLDER={COPY}", *targets)[1:]], env=run.environment())
+    run.output(unit.make("-s", "-j2", f"CORE_FOLDER={COPY}", *targets, output=OUTPUT), env=run.environment())
 
 
 def _run(test):

@@ -15,13 +15,13 @@ LIMIT_SECONDS = 300
 
 def build(target="all"):
     """Build a target of the folder's Makefile into build/unit."""
-    run.logged(make(target, "-j2"), paths.log("unit-build"), "user-space core", env=run.environment(), unit="programs",
+    run.logged(make("-j2", target), paths.log("unit-build"), "user-space core", env=run.environment(), unit="programs",
                todo="read the log; a compiler with its sanitizers is in the package gcc")
 
 
-def make(*words):
-    """The command that makes words there."""
-    return ["make", "-C", FOLDER, f"OUTPUT={OUTPUT}", *words]
+def make(*words, output=OUTPUT):
+    """The command that makes words there, into output."""
+    return ["make", "-C", FOLDER, f"OUTPUT={output}", *words]
 
 
 def check(report):
@@ -29,7 +29,7 @@ def check(report):
     report.suite("builds", "unit build")
     try:
         build()
-        programs = run.output(["make", "-s", *make("programs")[1:]], env=run.environment()).split()
+        programs = run.output(make("-s", "programs"), env=run.environment()).split()
         report.add(ktap.Test("unit programs build", ktap.PASS))
     except ui.LabError as error:
         programs = []
