@@ -2,7 +2,7 @@
 # A thin front for lab/lab.py; `make help` says what there is.
 
 LAB := /usr/bin/env python3 lab/lab.py
-export TARGETS ARCH STOCK KERNEL_SRC FORCE V SMP CMDLINE HYPERCALLS
+export TARGETS ARCH STOCK KERNEL_SRC FORCE V SMP CMDLINE HYPERCALLS MINUTES CONFIG
 export PYTHONDONTWRITEBYTECODE := 1
 ifeq ($(V),1)
 Q :=

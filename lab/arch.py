@@ -34,6 +34,11 @@ class Arch:
         """The fragments of configuration that go on top of the base, in this order."""
         return tuple(paths.CONFIGS / f"{part}.config" for part in (self.name, self.flavour) if part)
 
+    @property
+    def fragment(self):
+        """The text of the fragments."""
+        return "".join(path.read_text() for path in self.configs)
+
 
 COMMON = ("SMP", "VIRTUALIZATION", "KVM", "DEBUG_FS", "CGROUP_SCHED", "FAIR_GROUP_SCHED", "KUNIT")
 STATIC = "-static -pthread -no-pie"

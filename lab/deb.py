@@ -30,9 +30,7 @@ def main(arguments):
     arch = arches.get("x86", FLAVOUR)
     with tree.hold():
         directory = tree.make()
-        out = paths.objects(arch.name, flavour=FLAVOUR)
-        out.mkdir(exist_ok=True)
-        _configure(arch, directory, out)
+        _configure(arch, directory)
         for old in directory.glob("*.deb"):
             old.unlink()
         run.logged(kernel.make(arch, directory, "bindeb-pkg"), paths.log("deb"), "packages", unit="objects",
@@ -54,27 +52,25 @@ def main(arguments):
             f"  to install it: apt-get install {folder / image[0]}; it becomes one more entry of the boot menu")
 
 
-def _configure(arch, directory, out):
+def _configure(arch, directory):
     """Make .config from the user's choice."""
     chosen = os.environ.get("CONFIG")
     log = paths.log("config-deb")
+    out = paths.objects(arch.label)
+    out.mkdir(exist_ok=True)
     if chosen == "lab":
-        text = "".join(path.read_text() for path in arches.get("x86", "soak").configs)
-        (out / ".lab-fragment").write_text(text)
-        run.logged(kernel.make(arch, directory, arch.base), log, f"configuration: {arch.base}", env=kernel.environment())
-        run.output(["sh", directory / "scripts/kconfig/merge_config.sh", "-m", "-O", out, out / ".config", out / ".lab-fragment"],
-                   cwd=directory, env=kernel.environment())
-    else:
-        path = Path(chosen or f"/boot/config-{os.uname().release}")
-        if not path.is_file():
-            raise ui.LabError(f"there is no configuration {path}", todo="name one: make deb CONFIG=/path/to/config")
-        text = path.read_text(errors="replace")
-        if not re.search(r"^CONFIG_KVM=[ym]$", text, re.M):
-            raise ui.LabError(f"{path} is no configuration of a KVM host: it lacks CONFIG_KVM")
-        text = re.sub(rf"^(CONFIG_(?:{'|'.join(KEYS)}))=.*$", r'\1=""', text, flags=re.M)
-        (out / ".config").write_text(text)
-        if not chosen:
-            # Questions about what this version has new get their defaults.
-            run.logged(["sh", "-c", 'yes "" | "$@"', "sh", *kernel.make(arch, directory, "localmodconfig")], log,
-                       "configuration: modules that are loaded", env=kernel.environment())
+        kernel.merge(arch, directory, arches.get(arch.name, "soak").fragment, log, "packages")
+        return
+    path = Path(chosen or f"/boot/config-{os.uname().release}")
+    if not path.is_file():
+        raise ui.LabError(f"there is no configuration {path}", todo="name one: make deb CONFIG=/path/to/config")
+    text = path.read_text(errors="replace")
+    if not re.search(r"^CONFIG_KVM=[ym]$", text, re.M):
+        raise ui.LabError(f"{path} is no configuration of a KVM host: it lacks CONFIG_KVM")
+    text = re.sub(rf"^(CONFIG_(?:{'|'.join(KEYS)}))=.*$", r'\1=""', text, flags=re.M)
+    (out / ".config").write_text(text)
+    if not chosen:
+        # Questions about what this version has new get their defaults.
+        run.logged(["sh", "-c", 'yes "" | "$@"', "sh", *kernel.make(arch, directory, "localmodconfig")], log,
+                   "configuration: modules that are loaded", env=kernel.environment())
     run.logged(kernel.make(arch, directory, "olddefconfig"), log, "configuration", env=kernel.environment())

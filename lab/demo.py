@@ -78,7 +78,8 @@ def main(args):
     parser = argparse.ArgumentParser(prog="make demo", description="Stock next to patched, in one table.")
     parser.add_argument("--seeds", type=int, default=20, help="of each deterministic row (default 20)")
     parser.add_argument("--repeats", type=int, default=10, help="boots of each kernel for the concurrent rows (default 10)")
-    parser.add_argument("--rows", action="append", metavar="PATTERN", help="these rows, also such that only `make bench` has, for example 'flat-*-4'")
+    parser.add_argument("--rows", action="append", metavar="PATTERN",
+                        help="these rows, also such that only `make bench` has, for example 'flat-*-4'")
     parser.add_argument("--repeat", action="store_true", help="run the deterministic rows twice and compare the numbers")
     options = parser.parse_args(args)
     chosen = rows.demo()

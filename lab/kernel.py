@@ -45,14 +45,13 @@ def build(name, stock=False, kernel_src=None, flavour=""):
         if stock:
             return Kernel(name, _stock(arch, directory), stock)
         image = _build(arch, directory, stock)
-        modules = [paths.objects(arch.name, flavour=flavour) / name for name in _modules(arch)]
+        modules = [paths.objects(arch.label) / name for name in _modules(arch)]
         return Kernel(name, _keep(arch, image), stock, tuple(_keep(arch, module) for module in modules))
 
 
 def _modules(arch):
     """What the flavour's configuration makes modules of, in the order to load them."""
-    text = "".join(path.read_text() for path in arch.configs)
-    return arch.modules if re.search(r"^CONFIG_KVM=m$", text, re.M) else ()
+    return arch.modules if re.search(r"^CONFIG_KVM=m$", arch.fragment, re.M) else ()
 
 
 def _keep(arch, file):
@@ -82,7 +81,7 @@ def _stock(arch, directory):
         temporary = place.with_name(f".{place.name}.{os.getpid()}")
         temporary.mkdir(parents=True)
         shutil.copyfile(built, temporary / "image")
-        shutil.copyfile(paths.objects(arch.name, True) / ".config", temporary / "config")
+        shutil.copyfile(paths.objects(arch.label, True) / ".config", temporary / "config")
         (temporary / "image.sha256").write_text(_sum(temporary / "image") + "\n")
         temporary.rename(place)
     return place / "image"
@@ -112,7 +111,7 @@ def _build(arch, directory, stock):
         raise ui.LabError(f"{arch.compiler} or ccache is missing", todo="run `make setup`")
     label = f"{'stock ' if stock else ''}{arch.label} kernel"
     suffix = f"{arch.label}{'-stock' if stock else ''}"
-    out = paths.objects(arch.name, stock, arch.flavour)
+    out = paths.objects(arch.label, stock)
     out.mkdir(exist_ok=True)
     _configure(arch, directory, stock, label)
     targets = [Path(arch.image).name] + ["modules"] * bool(_modules(arch))
@@ -126,32 +125,38 @@ def _build(arch, directory, stock):
 
 def _configure(arch, directory, stock, label):
     """Make .config from the base and the fragments, when any of them or any Kconfig file has changed since."""
-    out = paths.objects(arch.name, stock, arch.flavour)
-    fragment = "".join(path.read_text() for path in arch.configs)
+    out = paths.objects(arch.label, stock)
     kconfig = [line for line in git.git(directory, "ls-tree", "-r", "HEAD").splitlines() if "Kconfig" in line.rpartition("/")[2]]
-    stamp = hashlib.sha256("\n".join([RECIPE, arch.base, fragment, *kconfig]).encode()).hexdigest()
+    stamp = hashlib.sha256("\n".join([RECIPE, arch.base, arch.fragment, *kconfig]).encode()).hexdigest()
     stamp_file = out / ".lab-config"
     if (out / ".config").exists() and stamp_file.exists() and stamp_file.read_text() == stamp:
         return
     log = paths.log(f"config-{arch.label}{'-stock' if stock else ''}")
-    (out / ".lab-fragment").write_text(fragment)
+    merge(arch, directory, arch.fragment, log, label, stock)
+    _verify(arch, (out / ".config").read_text(), log)
+    stamp_file.write_text(stamp)
+
+
+def merge(arch, directory, fragment, log, label, stock=False):
+    """Make .config from the architecture's base and the text of a fragment."""
+    out = paths.objects(arch.label, stock)
+    file = out / ".lab-fragment"
+    file.write_text(fragment)
     if arch.base == "allnoconfig":
-        run.logged(["env", f"KCONFIG_ALLCONFIG={out / '.lab-fragment'}", *make(arch, directory, "allnoconfig", stock=stock)], log,
+        run.logged(["env", f"KCONFIG_ALLCONFIG={file}", *make(arch, directory, "allnoconfig", stock=stock)], log,
                    f"{label}: configuration", env=environment())
     else:
         run.logged(make(arch, directory, arch.base, stock=stock), log, f"{label}: {arch.base}", env=environment())
-        merge = ["sh", directory / "scripts/kconfig/merge_config.sh", "-m", "-O", out, out / ".config", out / ".lab-fragment"]
-        run.output(merge, cwd=directory, env=environment())
+        run.output(["sh", directory / "scripts/kconfig/merge_config.sh", "-m", "-O", out, out / ".config", file], cwd=directory,
+                   env=environment())
         run.logged(make(arch, directory, "olddefconfig", stock=stock), log, f"{label}: configuration", env=environment())
-    _verify(arch, (out / ".config").read_text(), log)
-    stamp_file.write_text(stamp)
 
 
 def _verify(arch, config, log):
     """Every line of the fragments must have taken effect: warn; an error for what the lab cannot do without."""
     have = dict(re.findall(r"^CONFIG_(\w+)=(.*)$", config, re.M))
     wanted = {}
-    for line in "\n".join(path.read_text() for path in arch.configs).splitlines():
+    for line in arch.fragment.splitlines():
         if match := re.match(r"# CONFIG_(\w+) is not set|CONFIG_(\w+)=(.*)", line):
             wanted[match[1] or match[2]] = match[3] or "n"
     lost = [f"{name}={value} (is {have.get(name, 'not set')})" for name, value in wanted.items()
@@ -166,7 +171,7 @@ def _verify(arch, config, log):
 
 def _stock_key(arch, directory):
     """What the stock image depends on."""
-    parts = [RECIPE, arch.name, arch.base, git.git(directory, "rev-parse", "HEAD^{tree}"), *(path.read_text() for path in arch.configs),
+    parts = [RECIPE, arch.name, arch.base, git.git(directory, "rev-parse", "HEAD^{tree}"), arch.fragment,
              run.output([arch.compiler, "--version"]), run.output([arch.cross + "ld", "--version"])]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
 

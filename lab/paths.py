@@ -40,13 +40,13 @@ def tree(stock=False):
     return BUILD / ("linux-stock" if stock else "linux")
 
 
-def objects(arch, stock=False, flavour=""):
-    """The object directory; flavour: of the kernel, see kernel.py.
+def objects(label, stock=False):
+    """The object directory; label: the architecture's name or, for a flavour of its kernel, Arch.label.
 
     A direct subdirectory of the tree: kbuild then calls the source "..", so command lines are the same in every tree and
     the compiler cache serves all of them.
     """
-    return tree(stock) / f"out-{'-'.join(filter(None, (arch, flavour)))}"
+    return tree(stock) / f"out-{label}"
 
 
 def log(name):

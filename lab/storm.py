@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the machines of `make check-debug` and `make soak` need: lab/storm/, and the minutes that a soak takes."""
-
-import os
+"""What the machines of `make check-debug` and `make soak` need: lab/storm/."""
 
 import paths
-import ui
 
 SCRIPTS = paths.LAB / "storm"
 
@@ -20,11 +17,3 @@ cat /sys/kernel/debug/kcsan"""
 def files(_image):
     """The scripts as programs, the machine's path -> content; for Suite.files."""
     return {f"/tests/{path.stem}": path.read_bytes() for path in SCRIPTS.glob("*.sh")}
-
-
-def soak_seconds():
-    """How long a soak takes: MINUTES, 10 by default."""
-    text = os.environ.get("MINUTES") or "10"
-    if not text.isdigit() or int(text) < 2:
-        raise ui.LabError(f"MINUTES={text} is not a number of 2 or more", todo="for example `make soak MINUTES=30`")
-    return int(text) * 60

@@ -10,6 +10,7 @@ import guest_s390
 import nested
 import pausefilter
 import storm
+import ui
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,14 @@ class Suite:
     semihosting: bool = False
 
 
+def _number(variable, default, least):
+    """What a variable of `make` says."""
+    text = os.environ.get(variable) or str(default)
+    if not text.isdigit() or int(text) < least:
+        raise ui.LabError(f"{variable}={text} is not a number of {least} or more", todo=f"for example {variable}={default}")
+    return int(text)
+
+
 # The group that runs on the host, without a machine: unit.py.
 UNIT = "unit"
 # The group that only builds, for all architectures, and is asked for by name only: builds.py.
@@ -67,9 +76,10 @@ FAULTS = "faults"
 
 # The group that takes $HYPERCALLS hypercalls of a Linux guest, by name only.
 TORTURE = "x86-torture"
-HYPERCALLS = int(os.environ.get("HYPERCALLS") or 1000000)
+HYPERCALLS = _number("HYPERCALLS", 1000000, 1)
 # Groups on kernels of the flavours for debugging.
 DEBUG, SOAK = "debug", "soak"
+SOAK_SECONDS = 60 * _number("MINUTES", 10, 2)
 # Groups with suites that are asked for by name only.
 BY_NAME = (TORTURE, "s390-guests", "riscv", DEBUG, SOAK)
 
@@ -200,7 +210,6 @@ SUITES = (
 )
 
 
-
 def _debug(flavour, groups, suites, **others):
     """These groups' suites on a kernel of a debugging flavour, on which everything takes longer."""
     for suite in suites:
@@ -223,13 +232,14 @@ SUITES += (
     *(_storm(f"x86 storm, {flavour}", DEBUG, flavour, 60) for flavour in ("lockdep", "kasan")),
     _storm("x86 storm, kcsan", DEBUG, "kcsan", 60, prepare=storm.OUR_RACES),
     # Where KVM is modules, these take the parameters from who loads them.
-    _storm("x86 soak", SOAK, "soak", storm.soak_seconds(), cmdline=(), prepare="\n".join((
+    _storm("x86 soak", SOAK, "soak", SOAK_SECONDS, cmdline=(), prepare="\n".join((
         "insmod /modules/1.ko", "insmod /modules/2.ko",
         "insmod /modules/3.ko " + " ".join(word.partition(".")[2] for word in pausefilter.cmdline("mttcg"))))),
 )
 
 # Programs that are in the images for shells, the demo and measurements, besides those of the suites.
-TOOLS = {"x86": ("directed_yield_load", "memslot_modification_stress_test", "x86_64/hyperv_guest_fpu_test", "x86_64/hyperv_xmm_cost"), "arm64": (), "s390": ()}
+TOOLS = {"x86": ("directed_yield_load", "memslot_modification_stress_test", "x86_64/hyperv_guest_fpu_test",
+                 "x86_64/hyperv_xmm_cost")}
 
 
 def programs(arch):
